@@ -50,6 +50,7 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
   // By the channel's name, and then the subscription's.
   private final Map<String, Map<String, Drain.Of<?>>> listeners = new TreeMap<>();
   private List<HandlerInterceptor> interceptors = List.of();
+  private Runnable beforeDrain = () -> {};
   private int most = 10_000;
   private Duration longest = Duration.ofMinutes(1);
 
@@ -75,6 +76,16 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
    */
   public PgOnceTester interceptors(HandlerInterceptor... interceptors) {
     this.interceptors = List.of(interceptors);
+    return this;
+  }
+
+  /**
+   * What runs before each {@link #drain} and each run of {@link #chaos}, on its thread, instead of
+   * what was given before. What it throws, they throw: a framework refuses them where they would
+   * find nothing.
+   */
+  public PgOnceTester beforeDrain(Runnable check) {
+    beforeDrain = Objects.requireNonNull(check, "check");
     return this;
   }
 
@@ -248,6 +259,7 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
   }
 
   <T> Drain<T> drain(DataSource over, Drain.Of<T> what) {
+    beforeDrain.run();
     return new Drain<>(over, codec, interceptors, what);
   }
 

@@ -1,6 +1,7 @@
 package org.pgonce.spring.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -9,12 +10,16 @@ import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.Status;
 import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.PgOnceTemplate;
 import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.spring.internal.PgOnceLifecycle;
 import org.pgonce.test.PgOnceTester;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.transaction.IllegalTransactionStateException;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** pgonce-test within a service whose listeners do not start. */
 @PgTest
@@ -46,6 +51,25 @@ class TesterTest {
       service.publish(7, 7);
       service.awaitQuiet();
       assertThat(service.effects("saved")).isEqualTo(7);
+    }
+  }
+
+  @Test
+  void drainInATransactionOfTheTestIsRefusedAlsoWhereItFindsNothing(TestDatabase database)
+      throws Exception {
+    try (var service = Service.start(database, Saves.class, "pgonce.auto-startup=false")) {
+      var pgonce = service.bean(PgOnceTester.class);
+      var transactions = new TransactionTemplate(service.bean(PlatformTransactionManager.class));
+      assertThatThrownBy(
+              () ->
+                  transactions.executeWithoutResult(
+                      status -> {
+                        service.bean(PgOnceTemplate.class).publish(JOB, new Job(1));
+                        pgonce.drain(JOB); // would find nothing, as that is not committed
+                      }))
+          .isInstanceOf(IllegalTransactionStateException.class)
+          .hasMessageContaining("leave @Transactional out");
+      assertThat(pgonce.drain(JOB)).isZero();
     }
   }
 

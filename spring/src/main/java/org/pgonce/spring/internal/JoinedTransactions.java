@@ -22,13 +22,18 @@ final class JoinedTransactions implements HandlerInterceptor, Ordered {
     return 0;
   }
 
-  @Override
-  public void around(Call call) throws Exception {
+  /** That the thread is in no transaction of Spring's. */
+  static void requireNone() {
     if (TransactionSynchronizationManager.isSynchronizationActive()) {
       throw new IllegalTransactionStateException(
-          "a handler of pgonce was called within a transaction of Spring (%s), which it cannot join: it has one of its own. In a test: leave @Transactional out"
+          "a handler of pgonce cannot run within a transaction of Spring (%s): it has one of its own, and sees nothing that is not committed. In a test: leave @Transactional out"
               .formatted(TransactionSynchronizationManager.getCurrentTransactionName()));
     }
+  }
+
+  @Override
+  public void around(Call call) throws Exception {
+    requireNone();
     var first = call.notifications().get(0);
     var transaction = new JoinedTransaction(first.channel() + "/" + first.subscription());
     try {

@@ -24,7 +24,9 @@ class TestConfiguration {
       ObjectProvider<PayloadCodec> codec,
       ObjectProvider<HandlerInterceptor> interceptors) {
     return PgOnceTester.on(ours.pool(), codec.getIfAvailable(PayloadCodec::standard))
-        .interceptors(interceptors.orderedStream().toArray(HandlerInterceptor[]::new));
+        .interceptors(interceptors.orderedStream().toArray(HandlerInterceptor[]::new))
+        // Within it no handler is called: what the test published is not committed, and not found.
+        .beforeDrain(JoinedTransactions::requireNone);
   }
 
   @Bean
