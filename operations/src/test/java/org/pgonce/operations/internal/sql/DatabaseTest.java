@@ -22,35 +22,37 @@ class DatabaseTest {
 
   @Test
   void aCommitThatWasNotAnsweredIsNotSaidToHaveFailed(TestDatabase database) throws Exception {
-    database.execute("create table done (what text)");
+    database.execute("create table public.done (what text)");
     try (var proxy = FaultProxy.to(database);
         var through = open(database, proxy)) {
       proxy.cutAfterForwarding("COMMIT");
       assertThatThrownBy(
               () ->
                   through.write(
-                      false, sql -> sql.rows("insert into done values ('it') returning what")))
+                      false,
+                      sql -> sql.rows("insert into public.done values ('it') returning what")))
           .isInstanceOf(RefusedException.class)
           .hasMessageContaining("08007")
           .hasMessageContaining("it is not known whether it was done")
           .hasMessageContaining("operation_log");
     }
-    assertThat(database.queryLong("select count(*) from done")).isEqualTo(1);
+    assertThat(database.queryLong("select count(*) from public.done")).isEqualTo(1);
   }
 
   @Test
   void whatIsLostBeforeItsCommitIsNotDone(TestDatabase database) throws Exception {
-    database.execute("create table done (what text)");
+    database.execute("create table public.done (what text)");
     try (var proxy = FaultProxy.to(database);
         var through = open(database, proxy)) {
-      proxy.cutBeforeForwarding("insert into done");
+      proxy.cutBeforeForwarding("insert into public.done");
       assertThatThrownBy(
               () ->
                   through.write(
-                      false, sql -> sql.rows("insert into done values ('it') returning what")))
+                      false,
+                      sql -> sql.rows("insert into public.done values ('it') returning what")))
           .isInstanceOf(RefusedException.class)
           .hasMessageNotContaining("not known");
     }
-    assertThat(database.queryLong("select count(*) from done")).isZero();
+    assertThat(database.queryLong("select count(*) from public.done")).isZero();
   }
 }
