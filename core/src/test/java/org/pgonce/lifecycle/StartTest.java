@@ -11,6 +11,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -95,6 +96,23 @@ class StartTest {
                 + " may not use the schema pgonce: GRANT pgonce_listener TO "
                 + role.user())
         .hasMessageContaining("may not claim from pgonce.notification");
+  }
+
+  @Test
+  void h34_aFunctionOfPostgresThatTheOwnerMayNotExecuteIsNamedAtTheStart() throws Exception {
+    stage.database.execute("revoke execute on function pg_notify(text, text) from public");
+    var listens = stage.pgonce();
+    listens.listen(ORDERS, Stage::effect);
+    for (var pgonce : List.of(listens, stage.pgonce())) {
+      assertThatThrownBy(pgonce::start)
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining(
+              "role pgonce_owner may not execute pg_notify(text, text), and those who store notifications need it: GRANT EXECUTE ON FUNCTION pg_catalog.pg_notify(text, text) TO pgonce_owner");
+    }
+    stage.database.execute("grant execute on function pg_notify(text, text) to pgonce_owner");
+    listens.start();
+    stage.publish(1);
+    stage.awaitNothingWaits();
   }
 
   @Test

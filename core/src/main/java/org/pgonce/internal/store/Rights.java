@@ -13,6 +13,7 @@ import org.pgonce.internal.jdbc.Statements;
  */
 public final class Rights {
 
+  // Hardened servers take functions of PostgreSQL's from PUBLIC.
   private static final String SCHEMA =
       """
       SELECT 'the schema pgonce does not exist in database ' || current_database() || ': call PgOnce.install, or run the files of sql/'
@@ -23,6 +24,11 @@ public final class Rights {
       UNION ALL
       SELECT format('role %%I may not use the schema pgonce: GRANT %1$s TO %%I', current_user, current_user)
        WHERE to_regnamespace('pgonce') IS NOT NULL AND NOT has_schema_privilege('pgonce', 'USAGE')
+      UNION ALL
+      SELECT format('role pgonce_owner may not execute %%1$s, and those who store notifications need it: GRANT EXECUTE ON FUNCTION pg_catalog.%%1$s TO pgonce_owner', f.name)
+        FROM pg_roles o
+       CROSS JOIN unnest(ARRAY['pg_notify(text, text)', 'pg_advisory_xact_lock(bigint)', 'pg_try_advisory_xact_lock(bigint)']) AS f (name)
+       WHERE o.rolname = 'pgonce_owner' AND NOT has_function_privilege(o.oid, 'pg_catalog.' || f.name, 'EXECUTE')
       """;
 
   private static final String PUBLISHING = SCHEMA.formatted("pgonce_publisher");
