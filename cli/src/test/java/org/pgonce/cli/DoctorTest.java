@@ -99,19 +99,19 @@ class DoctorTest {
 
   /** A role with CREATE on a schema of the path must not get the rights of the person on call. */
   @Test
-  void callsNothingOfARoleThatMayCreateInSchemaPublic() throws Exception {
+  void h37_nothingOfARoleThatMayCreateInSchemaPublicIsCalled() throws Exception {
     database.execute("grant create on schema public to public; create table author (id bigint)");
     try (var stranger = database.loginRole("stranger").dataSource().getConnection();
         var statement = stranger.createStatement()) {
       statement.execute(
           """
-        create function public.run(varchar, varchar) returns text language plpgsql as $$ begin raise exception 'run by %', current_user; end $$;
-        create operator public.|| (leftarg = varchar, rightarg = varchar, function = public.run);
-        create function public.run(numeric, integer) returns numeric language plpgsql as $$ begin raise exception 'run by %', current_user; end $$;
-        create operator public.* (leftarg = numeric, rightarg = integer, function = public.run);
-        create function public.run(name, varchar) returns boolean language plpgsql as $$ begin raise exception 'run by %', current_user; end $$;
-        create operator public.= (leftarg = name, rightarg = varchar, function = public.run);
-        """);
+          create function public.run(varchar, varchar) returns text language plpgsql as $$ begin raise exception 'run by %', current_user; end $$;
+          create operator public.|| (leftarg = varchar, rightarg = varchar, function = public.run);
+          create function public.run(numeric, integer) returns numeric language plpgsql as $$ begin raise exception 'run by %', current_user; end $$;
+          create operator public.* (leftarg = numeric, rightarg = integer, function = public.run);
+          create function public.run(name, varchar) returns boolean language plpgsql as $$ begin raise exception 'run by %', current_user; end $$;
+          create operator public.= (leftarg = name, rightarg = varchar, function = public.run);
+          """);
     }
     isAbsent("NOT_EXAMINED");
     assertThat(

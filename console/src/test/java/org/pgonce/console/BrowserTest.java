@@ -279,7 +279,7 @@ class BrowserTest {
             + text());
   }
 
-  /** By one question: a person's way over a page has hundreds of them. */
+  /** In one round trip to the browser: it is asked for behind each key. */
   private String focused() {
     return String.valueOf(
         driver.executeScript(

@@ -363,7 +363,7 @@ class AtLeastOnceTest {
   /** A cancellation for another subscription, in a transaction that goes on for long. */
   @ParameterizedTest
   @EnumSource(names = {"AT_LEAST_ONCE", "AT_MOST_ONCE"})
-  void whatHasEndedWaitsForItsDeliveryKeyAndDoesNotRunAgain(Mode mode) throws Exception {
+  void h48_whatHasEndedWaitsForItsDeliveryKeyAndDoesNotRunAgain(Mode mode) throws Exception {
     var subscribed = ChannelOptions.DEFAULT.withSubscriptions("here", "elsewhere");
     var channel = Channel.of("keyed", Order.class, mode, subscribed);
     PgOnce.using(stage.dataSource).install(channel);

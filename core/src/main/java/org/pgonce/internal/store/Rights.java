@@ -13,7 +13,7 @@ import org.pgonce.internal.jdbc.Statements;
  */
 public final class Rights {
 
-  // Hardened servers take functions of PostgreSQL's from PUBLIC.
+  // The last of them: a hardened server takes functions of PostgreSQL's own from PUBLIC.
   private static final String SCHEMA =
       """
       SELECT 'the schema pgonce does not exist in database ' || current_database() || ': call PgOnce.install, or run the files of sql/'
