@@ -2,7 +2,6 @@ package org.pgonce.testkit;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
@@ -37,15 +36,6 @@ record EmbeddedCluster(Path directory, int port, Map<String, String> settings) {
 
   Postmaster postmaster() {
     return Postmaster.of(data());
-  }
-
-  /** The major version of PostgreSQL; to be asked of a cluster that has been started. */
-  int version() {
-    try {
-      return Integer.parseInt(Files.readString(data().resolve("PG_VERSION")).strip());
-    } catch (IOException e) {
-      throw new UncheckedIOException("No PostgreSQL has been started in " + directory, e);
-    }
   }
 
   /** Starts the postmaster, for the first time or after a crash, and waits until it answers. */

@@ -125,16 +125,6 @@ final class EmbeddedServer implements TestServer {
     return EmbeddedCluster.DATABASE;
   }
 
-  /**
-   * As files, where many are made: through the write-ahead log, as PostgreSQL does it by default
-   * since 15, it takes twice the work, and saves checkpoints that cost nothing without fsync.
-   */
-  @Override
-  public TestDatabase createDatabase() {
-    var asFiles = shared && cluster.version() >= 15;
-    return TestDatabase.create(this, asFiles ? " STRATEGY FILE_COPY" : "");
-  }
-
   @Override
   public boolean isRunning() {
     return running;
