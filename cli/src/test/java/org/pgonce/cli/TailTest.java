@@ -10,8 +10,11 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
+import org.pgonce.PgOnce;
 import org.pgonce.cli.terminal.Terminal;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -41,6 +44,41 @@ class TailTest {
     }
   }
 
+  private static Thread tail(Cli cli, Reader reader, Reader errors, String... channel) {
+    var terminal =
+        new Terminal(
+            new ByteArrayInputStream(new byte[0]),
+            new PrintStream(reader, true, StandardCharsets.UTF_8),
+            new PrintStream(errors, true, StandardCharsets.UTF_8),
+            false,
+            cli.environment,
+            null);
+    var arguments = Stream.concat(Stream.of("tail"), Stream.of(channel)).toArray(String[]::new);
+    return new Thread(() -> PgOnceCommand.run(terminal, () -> false, arguments));
+  }
+
+  @Test
+  void aChannelThatIsNotInstalledIsNamed(TestDatabase database) throws Exception {
+    var reader = new Reader();
+    var errors = new Reader();
+    var cli = new Cli(database.login());
+    var tail = tail(cli, reader, errors, "mail");
+    tail.start();
+    try {
+      await().atMost(SOON).until(() -> errors.text().contains("\n"));
+      assertThat(errors.text())
+          .isEqualTo("channel mail is not installed: nothing is shown until it is\n");
+      PgOnce.using(database.dataSource()).install(Channel.of("mail", String.class));
+      await().atMost(SOON).until(() -> reader.text().contains("INSTALL mail"));
+    } finally {
+      reader.gone = true;
+      // Something to show, by which it notices that.
+      cli.run("pause", "mail", "--because", "x");
+      tail.join(SOON.toMillis());
+    }
+    assertThat(tail.isAlive()).isFalse();
+  }
+
   @Tag("all")
   @Test
   void whatComesIntoSightIsNotNew(TestDatabase database) throws Exception {
@@ -49,19 +87,7 @@ class TailTest {
         "insert into pgonce.scheduled (subscription_id, id, attempts, due_at, created_at, last_error, payload) select subscription_id, id, 1, now() + interval '1 day', now(), 'busy', payload from pgonce.dead_letter");
     var reader = new Reader();
     var cli = new Cli(database.login());
-    var tail =
-        new Thread(
-            () ->
-                PgOnceCommand.run(
-                    new Terminal(
-                        new ByteArrayInputStream(new byte[0]),
-                        new PrintStream(reader, true, StandardCharsets.UTF_8),
-                        new PrintStream(OutputStream.nullOutputStream()),
-                        false,
-                        cli.environment,
-                        null),
-                    () -> false,
-                    "tail"));
+    var tail = tail(cli, reader, new Reader());
     tail.start();
     try {
       await()

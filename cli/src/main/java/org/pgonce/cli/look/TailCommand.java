@@ -35,6 +35,9 @@ public final class TailCommand extends DatabaseCommand {
        ORDER BY coalesce(e.at, clock_timestamp()), e.event, e.id
       """;
 
+  private static final String INSTALLED =
+      "SELECT s.channel FROM pgonce.channel_status s WHERE s.channel = ?";
+
   @Parameters(arity = "0..1", paramLabel = "CHANNEL", description = "Default: all")
   private @Nullable String channel;
 
@@ -42,6 +45,7 @@ public final class TailCommand extends DatabaseCommand {
   protected int run(Database database) throws InterruptedException {
     var out = terminal().out();
     var before = new Look(events(database));
+    sayWhetherThereIsNone(database);
     while (!out.checkError()) {
       TimeUnit.SECONDS.sleep(1);
       var events = events(database);
@@ -54,6 +58,15 @@ public final class TailCommand extends DatabaseCommand {
       before = new Look(events);
     }
     return ExitStatus.DONE; // a closed pipe: who read has enough
+  }
+
+  /** It may come yet; but nobody shall wait for what a mistyped name will never show. */
+  private void sayWhetherThereIsNone(Database database) {
+    if (channel != null && database.read(INSTALLED, channel).objects().isEmpty()) {
+      terminal()
+          .err()
+          .println("channel %s is not installed: nothing is shown until it is".formatted(channel));
+    }
   }
 
   @Override
