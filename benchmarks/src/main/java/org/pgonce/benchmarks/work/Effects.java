@@ -34,15 +34,26 @@ public final class Effects {
    * Waits until each piece of work has its effect.
    *
    * @param exactly whether it must be one effect each, and not at least one
-   * @throws MiscountException if one is missing after half a minute, or there is one too many
+   * @throws MiscountException if one is missing after half a minute in which none came, or there is
+   *     one too many
    */
   public static void require(TestDatabase database, String label, long count, boolean exactly)
       throws SQLException {
-    var end = System.nanoTime() + BOUND_NANOS;
-    while (distinct(database) < count && System.nanoTime() - end < 0) {
-      LockSupport.parkNanos(PAUSE_NANOS);
-    }
+    var before = -1L;
+    var lastCame = System.nanoTime();
     var distinct = distinct(database);
+    var looked = System.nanoTime() - lastCame;
+    while (distinct < count && System.nanoTime() - lastCame < BOUND_NANOS) {
+      if (distinct > before) {
+        before = distinct;
+        lastCame = System.nanoTime();
+      }
+      // Each look reads the whole table: it shall not hold up those who write to it.
+      LockSupport.parkNanos(Math.max(PAUSE_NANOS, 4 * looked));
+      var begun = System.nanoTime();
+      distinct = distinct(database);
+      looked = System.nanoTime() - begun;
+    }
     // In one look: where somebody is too slow, effects go on to be written.
     var doubled = database.queryLong("select count(*) - count(distinct work_id) from effect");
     if (distinct != count || (exactly && doubled != 0)) {
