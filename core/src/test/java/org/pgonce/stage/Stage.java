@@ -65,7 +65,10 @@ public final class Stage implements AutoCloseable {
   public Stage(TestDatabase database) throws SQLException {
     this.database = database;
     this.dataSource = database.pooled(24);
-    database.execute("create table effect (id bigint, note text)");
+    try (var connection = dataSource.getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("create table effect (id bigint, note text)");
+    }
     PgOnce.using(dataSource).install(ORDERS);
   }
 

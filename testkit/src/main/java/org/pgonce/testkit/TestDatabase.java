@@ -188,10 +188,17 @@ public final class TestDatabase implements AutoCloseable {
     }
     backends.continueAll();
     try {
-      rollBackPrepared();
       drop();
     } catch (SQLException e) {
       throw new IllegalStateException("%s cannot drop %s".formatted(server, name()), e);
+    }
+  }
+
+  private boolean hasPrepared(Statement statement) throws SQLException {
+    try (var rows =
+        statement.executeQuery(
+            "SELECT FROM pg_prepared_xacts WHERE database = '" + name() + "' LIMIT 1")) {
+      return rows.next();
     }
   }
 
@@ -215,6 +222,9 @@ public final class TestDatabase implements AutoCloseable {
   private void drop() throws SQLException {
     try (var connection = maintenance();
         var statement = connection.createStatement()) {
+      if (hasPrepared(statement)) {
+        rollBackPrepared();
+      }
       statement.execute("DROP DATABASE IF EXISTS " + name() + " WITH (FORCE)");
       for (var role : roles) {
         statement.execute("DROP ROLE IF EXISTS " + quoted(role));
