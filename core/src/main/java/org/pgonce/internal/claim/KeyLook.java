@@ -77,8 +77,18 @@ public record KeyLook(
           values[4] != 0,
           values[5],
           values[6],
-          List.of((String[]) row.getArray("busy").getArray()),
+          busy(row),
           row.getString("walked"));
+    }
+
+    /** In pgjdbc-ng each element of an array that is not freed keeps a buffer for good. */
+    private static List<String> busy(ResultSet row) throws SQLException {
+      var keys = row.getArray("busy");
+      try {
+        return List.of((String[]) keys.getArray());
+      } finally {
+        keys.free();
+      }
     }
   }
 
