@@ -37,7 +37,7 @@ final class Browser implements AutoCloseable {
   }
 
   Browser(Login login, boolean operates, String address) throws Exception {
-    this(login.dataSource(), operates, address);
+    this(login.unpooled(), operates, address);
   }
 
   Browser(DataSource dataSource, boolean operates, String address) throws Exception {

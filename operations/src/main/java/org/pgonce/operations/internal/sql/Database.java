@@ -16,10 +16,14 @@ public final class Database implements AutoCloseable {
   private static final String BOUNDS =
       "SELECT pg_catalog.set_config('statement_timeout', ?, true), pg_catalog.set_config('lock_timeout', ?, true)";
 
+  // By the server and not by the connection, which pgjdbc-ng lets nobody tell any more by then.
+  private static final String READ_ONLY =
+      ", pg_catalog.set_config('transaction_read_only', 'on', true)";
+
   // Else a function or an operator that another role made in a schema of the session's path, such
   // as public, could be the better match, and run with the rights of the person on call.
-  private static final String PINNED_BOUNDS =
-      BOUNDS + ", pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
+  private static final String PINNED_PATH =
+      ", pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
 
   private final Connection connection;
   private final int statementSeconds;
@@ -51,6 +55,9 @@ public final class Database implements AutoCloseable {
     try {
       var connection = source.getConnection();
       try {
+        if (connection.isReadOnly()) {
+          connection.setReadOnly(false);
+        }
         connection.setAutoCommit(false);
         return new Database(connection, statementSeconds, lockSeconds, inWords);
       } catch (SQLException e) {
@@ -70,7 +77,7 @@ public final class Database implements AutoCloseable {
 
   /** In a transaction that may only read. Names lead to pg_catalog. */
   public <R> R read(Work<R> work) {
-    return transaction(true, true, PINNED_BOUNDS, work);
+    return transaction(true, BOUNDS + READ_ONLY + PINNED_PATH, work);
   }
 
   /**
@@ -78,7 +85,7 @@ public final class Database implements AutoCloseable {
    * names them. The SQL must name all else in full, operators too.
    */
   public <R> R readInOwnPath(Work<R> work) {
-    return transaction(true, true, BOUNDS, work);
+    return transaction(true, BOUNDS + READ_ONLY, work);
   }
 
   /** One query in a transaction that may only read. */
@@ -92,14 +99,11 @@ public final class Database implements AutoCloseable {
    * @param undone it is rolled back instead
    */
   public <R> R write(boolean undone, Work<R> work) {
-    return transaction(false, undone, PINNED_BOUNDS, work);
+    return transaction(undone, BOUNDS + PINNED_PATH, work);
   }
 
-  private <R> R transaction(boolean readOnly, boolean undone, String bounds, Work<R> work) {
+  private <R> R transaction(boolean undone, String bounds, Work<R> work) {
     try {
-      if (connection.isReadOnly() != readOnly) {
-        connection.setReadOnly(readOnly);
-      }
       try {
         var statements = new Statements(connection);
         statements.rows(bounds, statementSeconds + "s", lockSeconds + "s");

@@ -6,12 +6,13 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.OffsetDateTime;
+import java.time.Period;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PGInterval;
-import org.postgresql.util.PGobject;
 
 /** The statements of one transaction. */
 public record Statements(Connection connection) {
@@ -70,18 +71,47 @@ public record Statements(Connection connection) {
       var time = row.getObject(column, OffsetDateTime.class);
       return time == null ? null : time.toInstant();
     }
+    if (type.startsWith("json")) {
+      var text = row.getString(column);
+      return text == null ? null : new JsonText(text);
+    }
     var value = row.getObject(column);
-    if (value instanceof PGInterval interval) {
-      return Duration.ofDays(interval.getDays())
-          .plusHours(interval.getHours())
-          .plusMinutes(interval.getMinutes())
-          .plusMillis((long) (interval.getSeconds() * 1_000));
+    if (value == null) {
+      return null;
+    } else if (type.equals("interval")) {
+      return duration(value);
     } else if (value instanceof Array array) {
-      return Arrays.asList((Object[]) array.getArray());
-    } else if (value instanceof PGobject object && type.startsWith("json")) {
-      return object.getValue() == null ? null : new JsonText(object.getValue());
+      return list(array);
     } else {
       return value;
+    }
+  }
+
+  /** Each driver has a type of its own; that of pgjdbc-ng writes itself in ISO 8601. */
+  private static Duration duration(Object interval) {
+    if (interval instanceof PGInterval known) {
+      return days(known.getYears() * 12 + known.getMonths(), known.getDays())
+          .plusHours(known.getHours())
+          .plusMinutes(known.getMinutes())
+          .plusMillis((long) (known.getSeconds() * 1_000));
+    }
+    var text = interval.toString();
+    var time = text.indexOf('T');
+    var period = time == 1 ? Period.ZERO : Period.parse(time < 0 ? text : text.substring(0, time));
+    return days(period.toTotalMonths(), period.get(ChronoUnit.DAYS))
+        .plus(time < 0 ? Duration.ZERO : Duration.parse("P" + text.substring(time)));
+  }
+
+  /** A month has 30 days, as PostgreSQL compares intervals. */
+  private static Duration days(long months, long days) {
+    return Duration.ofDays(30 * months + days);
+  }
+
+  private static List<@Nullable Object> list(Array array) throws SQLException {
+    try {
+      return Arrays.asList((@Nullable Object[]) array.getArray());
+    } finally {
+      array.free(); // pgjdbc-ng keeps a buffer for each element until then
     }
   }
 }
