@@ -168,8 +168,13 @@ public final class OwnTransaction implements AutoCloseable {
       return context.transactions().run(work);
     }
     used.guarded().seal();
-    var result = work.on(used.connection());
-    used.connection().commit();
+    var result =
+        LostConnection.told(
+            () -> {
+              var done = work.on(used.connection());
+              used.connection().commit();
+              return done;
+            });
     try {
       var unused = used.guarded().restoreSession(used.session().idleTimeout());
     } catch (SQLException e) {

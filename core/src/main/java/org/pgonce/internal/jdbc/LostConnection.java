@@ -17,6 +17,8 @@ public final class LostConnection {
 
   private static final int MOST_TRIES = 20;
 
+  private static final String ENDED = "08006";
+
   private LostConnection() {}
 
   /**
@@ -46,6 +48,29 @@ public final class LostConnection {
   /** Whether a commit that failed so may be done, as only its answer was lost. */
   public static boolean mayHaveCommitted(Throwable failure) {
     return !(failure instanceof SQLException sql) || isLikely(sql);
+  }
+
+  /** What asks the database. */
+  @FunctionalInterface
+  public interface Asking<R> {
+    R of() throws SQLException;
+  }
+
+  /**
+   * Asks. Where a connection ends at the moment in which a statement begins, pgjdbc-ng 0.8.9 throws
+   * a NullPointerException of its own: that is told as the end of the connection, so that who asks
+   * tries again, or knows that the outcome is unknown.
+   */
+  public static <R> R told(Asking<R> asking) throws SQLException {
+    try {
+      return asking.of();
+    } catch (NullPointerException e) {
+      var top = e.getStackTrace();
+      if (top.length == 0 || !top[0].getClassName().startsWith(PgjdbcNg.PACKAGE)) {
+        throw e;
+      }
+      throw new SQLException("the connection ended while a statement began", ENDED, e);
+    }
   }
 
   /**

@@ -7,8 +7,10 @@ import org.jspecify.annotations.Nullable;
 /** What pgjdbc-ng 0.8.9 needs as a pool's driver. By reflection: core does not depend on it. */
 public final class PgjdbcNg {
 
+  static final String PACKAGE = "com.impossibl.postgres.";
+
   /** The driver's interface of a connection; where it is absent, a type that no connection has. */
-  private static final Class<?> CONNECTION = type("com.impossibl.postgres.api.jdbc.PGConnection");
+  private static final Class<?> CONNECTION = type(PACKAGE + "api.jdbc.PGConnection");
 
   private PgjdbcNg() {}
 

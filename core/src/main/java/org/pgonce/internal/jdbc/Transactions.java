@@ -97,6 +97,10 @@ public final class Transactions {
    * anything, they bound how long the session may idle before the COMMIT.
    */
   public <R> R run(Work<R> work) throws SQLException {
+    return LostConnection.told(() -> runOnce(work));
+  }
+
+  private <R> R runOnce(Work<R> work) throws SQLException {
     try (var connection = dataSource.getConnection()) {
       var taken = pool.take(connection, longestCall);
       try {

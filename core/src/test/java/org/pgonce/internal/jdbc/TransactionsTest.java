@@ -1,6 +1,7 @@
 package org.pgonce.internal.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -29,6 +30,38 @@ class TransactionsTest {
             });
     assertThat(inserted).isOne();
     assertThat(database.queryLong("select count(*) from item")).isOne();
+  }
+
+  /** As pgjdbc-ng throws it where a server that crashes ends the connection just then. */
+  private static NullPointerException thrownBy(String type) {
+    var failure = new NullPointerException("\"this.connection\" is null");
+    failure.setStackTrace(
+        new StackTraceElement[] {new StackTraceElement(type, "parseIfNeeded", null, 1)});
+    return failure;
+  }
+
+  @Test
+  void h70_aDriverThatFindsItsConnectionGoneTellsItsEnd(TestDatabase database) {
+    var transactions = new Transactions(database.dataSource(), Duration.ofSeconds(5));
+    var gone = thrownBy("com.impossibl.postgres.jdbc.PGPreparedStatement");
+    assertThatThrownBy(
+            () ->
+                transactions.make(
+                    connection -> {
+                      throw gone;
+                    }))
+        .isInstanceOfSatisfying(
+            SQLException.class,
+            told -> assertThat(LostConnection.isToldBy(told)).as(told.getMessage()).isTrue())
+        .hasCause(gone);
+    var mistake = thrownBy("org.pgonce.sweeps.Mapper");
+    assertThatThrownBy(
+            () ->
+                transactions.make(
+                    connection -> {
+                      throw mistake;
+                    }))
+        .isSameAs(mistake);
   }
 
   /** Its connections do not go back to autocommit. */
