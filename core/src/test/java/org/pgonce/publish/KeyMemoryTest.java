@@ -112,6 +112,19 @@ class KeyMemoryTest {
     assertThat(publish(CHANNEL).stored()).isTrue();
   }
 
+  /** What was done at five o'clock, by a clock that says three now. */
+  @Test
+  void h80_aKeyThatWasDoneBeforeTheClockWasSetBackIsNotRememberedForLonger() throws Exception {
+    var first = publish(CHANNEL);
+    stage.database.execute(
+        "select from pgonce.cancel('keyed', delivery_keys => '{a}');"
+            + " update pgonce.delivery_key set done_at = clock_timestamp() + interval '2 hours'");
+    assertThat(publish(CHANNEL)).isEqualTo(new Published(first.id(), false));
+    forget();
+    stage.awaitSoon(() -> stage.database.queryLong("select pgonce.forget_keys()") == 1);
+    assertThat(publish(CHANNEL).stored()).isTrue();
+  }
+
   @Test
   void s12_aKeyThatNobodyWasAddressedWithIsRememberedFromItsCommitOn() throws Exception {
     var nobodys =
