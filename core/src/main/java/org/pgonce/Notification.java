@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *     of a trigger channel), unique in its channel only. Where none was given, it holds the
  *     channel, the installation of pgonce and the id, and no other notification has it. A database
  *     that was restored, or whose failover lost commits, gives ids a second time until {@code
- *     pgonce.adopt}
+ *     pgonce.adopt}; so does one that crashes with {@code synchronous_commit = off}
  * @param attempt which attempt this is, from 1. Of those that ended with their process or
  *     connection the first is not counted in {@link Mode#EXACTLY_ONCE}, and those after it are; in
  *     {@link Mode#AT_LEAST_ONCE} each is. Runs that PostgreSQL undid for a deadlock or a
