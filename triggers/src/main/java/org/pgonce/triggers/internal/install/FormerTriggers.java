@@ -52,15 +52,16 @@ final class FormerTriggers {
         + TriggerSteps.boundedScript(triggers, BoundedLock.LONGEST_WAIT_MS);
   }
 
-  /** As whose it was. */
+  /** As whose it was: by its name only if that is not the role that installs would choose. */
   private String definition(InstalledFunction function) throws SQLException {
     var definition = Statements.row(connection, FUNCTION, row -> row.getString(1), function.oid());
-    return "SET ROLE %s;\n%s;\nREVOKE ALL ON FUNCTION %s() FROM PUBLIC;\nCOMMENT ON FUNCTION %3$s() IS %s;\nRESET ROLE;\n"
-        .formatted(
-            Quoted.identifier(function.owner()),
-            definition.stripTrailing(),
-            function.sqlName(),
-            Quoted.literal(function.comment()));
+    var sql =
+        "%s;\nREVOKE ALL ON FUNCTION %s() FROM PUBLIC;\nCOMMENT ON FUNCTION %2$s() IS %s;\n"
+            .formatted(
+                definition.stripTrailing(), function.sqlName(), Quoted.literal(function.comment()));
+    return function.owner().equals(state.owner())
+        ? OwnerRole.lookUp(table) + OwnerRole.asLookedUp(sql)
+        : "SET ROLE %s;\n%sRESET ROLE;\n".formatted(Quoted.identifier(function.owner()), sql);
   }
 
   /** With a name that its like, made since, may have. */

@@ -4,7 +4,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.jdbc.Statements;
+import org.pgonce.records.TableName;
 import org.pgonce.records.internal.catalog.WatchedTable;
+import org.pgonce.triggers.internal.definition.Quoted;
 
 /** Acts as another role for a while, within a transaction. */
 final class OwnerRole {
@@ -34,7 +36,25 @@ final class OwnerRole {
       %sSELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);
       """;
 
+  /** That of the database in which a script runs, as {@link #lookUp} has found it. */
+  static final String LOOKED_UP = "pg_catalog.current_setting('pgonce.capturing_role')";
+
   private OwnerRole() {}
+
+  /**
+   * A statement to print: the table may belong to another role where the script runs than where it
+   * was printed. Before the path is pinned, by which a table without a schema is found.
+   */
+  static String lookUp(TableName table) {
+    return "SELECT pg_catalog.set_config('pgonce.capturing_role', pgonce.capturing_role(CAST(%s AS pg_catalog.regclass)), false);\n"
+        .formatted(Quoted.literal(Quoted.table(table)));
+  }
+
+  /** Statements to print that the role does which was looked up. */
+  static String asLookedUp(String statements) {
+    return "SELECT pg_catalog.set_config('role', %s, false);\n%sRESET ROLE;\n"
+        .formatted(LOOKED_UP, statements);
+  }
 
   /** Statements to print with their path pinned; empty if there are none. */
   static String script(CharSequence statements) {

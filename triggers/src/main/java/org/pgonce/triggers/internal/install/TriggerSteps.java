@@ -17,9 +17,6 @@ import org.pgonce.triggers.internal.definition.TriggerLookup;
  */
 final class TriggerSteps {
 
-  private static final String CAPTURING_ROLE =
-      "pg_catalog.current_setting('pgonce.capturing_role')";
-
   private final Capture capture;
   private final State state;
   private final WatchedTable table;
@@ -85,31 +82,19 @@ final class TriggerSteps {
       return "";
     }
     return Installer.lockScript(capture.channel())
-        + (replacesFunction() && state.owner() == null ? lookUpOwner() : "")
+        + (replacesFunction() ? OwnerRole.lookUp(table.name()) : "")
         + OwnerRole.script(replacesFunction() ? asOwner(state.wanted().createLater()) : "")
         + sql(tableChanges())
         + partitions();
   }
 
-  /** As the role that it is to belong to; where that is not known, it is looked up then. */
   private String asOwner(String function) {
-    var owner = state.owner();
     var channel = Quoted.literal(capture.channel());
-    var role = owner == null ? CAPTURING_ROLE : Quoted.literal(owner);
-    var setRole =
-        owner == null
-            ? "SELECT pg_catalog.set_config('role', %s, false)".formatted(role)
-            : "SET ROLE " + Quoted.identifier(owner);
     return CaptureFunction.lookUp(capture.channel(), table)
-        + "SELECT pgonce.let_capture(%s, %s);\n".formatted(channel, role)
-        + "%s;\n%sRESET ROLE;\n".formatted(setRole, function)
-        + "SELECT pgonce.refuse_function_of_another(%s, %s);\n".formatted(channel, role);
-  }
-
-  // Before the path is pinned, by which the table may be found.
-  private String lookUpOwner() {
-    return "SELECT pg_catalog.set_config('pgonce.capturing_role', pgonce.capturing_role(CAST(%s AS pg_catalog.regclass)), false);\n"
-        .formatted(Quoted.literal(Quoted.table(table.name())));
+        + "SELECT pgonce.let_capture(%s, %s);\n".formatted(channel, OwnerRole.LOOKED_UP)
+        + OwnerRole.asLookedUp(function)
+        + "SELECT pgonce.refuse_function_of_another(%s, %s);\n"
+            .formatted(channel, OwnerRole.LOOKED_UP);
   }
 
   /** With the bound that keeps writers from queueing behind a wait. */
