@@ -23,6 +23,7 @@ import org.springframework.boot.actuate.autoconfigure.endpoint.condition.Conditi
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
@@ -97,7 +98,8 @@ public class PgOnceConfiguration {
   }
 
   @Bean(OnlyPgOnce.NAME)
-  @ConditionalOnMissingBean(name = OnlyPgOnce.NAME) // another is refused with what to do
+  // Another is refused with what to do; that of a parent context starts and stops with the parent.
+  @ConditionalOnMissingBean(name = OnlyPgOnce.NAME, search = SearchStrategy.CURRENT)
   PgOnce pgOnce(
       OurDataSource ours,
       PgOnceProperties properties,
@@ -171,7 +173,7 @@ public class PgOnceConfiguration {
   }
 
   @Bean
-  @ConditionalOnMissingBean
+  @ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
   PgOnceTemplate pgOnceTemplate(
       OurDataSource ours,
       PgOnce pgonce,
