@@ -243,9 +243,10 @@ BEGIN
      WHERE o.channel_id = channel AND o.done_at <= now - memory AND o.done_at + memory <= now
      ORDER BY o.done_at LIMIT amount FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS forgotten = ROW_COUNT;
-  -- What is seen here is committed: its time begins now. A time that lies ahead was that of a clock which has been set back since.
+  -- What is seen here is committed: its time begins now. A time that lies ahead, by more than the DELETE can take, was that of a clock which has been
+  -- set back since.
   UPDATE pgonce.delivery_key k SET done_at = clock_timestamp() WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
-    SELECT o.key FROM pgonce.delivery_key o WHERE o.channel_id = channel AND o.done_at > now LIMIT amount FOR UPDATE SKIP LOCKED));
+    SELECT o.key FROM pgonce.delivery_key o WHERE o.channel_id = channel AND o.done_at > now + interval '1 minute' LIMIT amount FOR UPDATE SKIP LOCKED));
   RETURN forgotten;
 END
 $$;

@@ -13,6 +13,7 @@ import org.pgonce.testkit.TestDatabase;
  */
 @PgTest(Stage.class)
 @Tag("versions")
+@Tag("drivers")
 class ActionsTest {
 
   private static final List<String> ACTIONS =

@@ -12,6 +12,7 @@ import org.pgonce.testkit.TestDatabase;
 /** Each page, read by HTTP. */
 @PgTest(Stage.class)
 @Tag("versions")
+@Tag("drivers")
 class PagesTest {
 
   private static final List<String> PAGES =
