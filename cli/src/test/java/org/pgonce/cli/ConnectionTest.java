@@ -185,4 +185,13 @@ class ConnectionTest {
     assertThat(cli.run("status", "--url", "postgresql://" + hosts + "/orders").ends(1).err())
         .contains(" at " + hosts + "/orders.");
   }
+
+  @Test
+  void aServerThatHasNoConnectionLeftSaysWhereAndWhatToDo() throws Exception {
+    var full = database.loginRole("full", "pgonce_monitor");
+    database.execute("alter role \"%s\" connection limit 0".formatted(full.user()));
+    assertThat(new Cli(full).run("status").ends(1).err())
+        .contains("(53300) at %s:%d/%s.".formatted(full.host(), full.port(), full.database()))
+        .contains("max_connections");
+  }
 }

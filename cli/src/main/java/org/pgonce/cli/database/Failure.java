@@ -1,5 +1,7 @@
 package org.pgonce.cli.database;
 
+import static java.util.Map.entry;
+
 import java.sql.SQLException;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -10,21 +12,29 @@ import org.postgresql.util.PSQLException;
 final class Failure {
 
   private static final Map<String, String> TO_DO =
-      Map.of(
-          "42501",
-              "This login has not the right. To look takes GRANT pgonce_monitor, to change something or to see payloads GRANT pgonce_admin, to publish GRANT pgonce_publisher: see pgonce grants.",
-          "57014", "Give it longer: --statement-timeout, as 5m.",
-          "55P03", "Somebody holds the lock: try again, or give it longer: --lock-timeout, as 1m.",
-          "25006",
-              "If the server is a standby: give the address of the primary. Else transactions of this login are read-only by default: ALTER ROLE or ALTER DATABASE ... RESET default_transaction_read_only.",
-          "42P01", "Schema pgonce is not there, or is older: pgonce migrate check.",
-          "3F000", "Schema pgonce is not there: pgonce migrate check.",
-          "42883", "Schema pgonce is not there, or is older: pgonce migrate check.",
-          "42703", "Schema pgonce is older: pgonce migrate check.",
-          "28P01", "The password is by PGPASSWORD, PGONCE_URL, ~/.pgpass or --password.",
-          "08001", "Is the address right (--url, PGHOST, PGPORT), and does the server run?");
+      Map.ofEntries(
+          entry(
+              "42501",
+              "This login has not the right. To look takes GRANT pgonce_monitor, to change something or to see payloads GRANT pgonce_admin, to publish GRANT pgonce_publisher: see pgonce grants."),
+          entry("57014", "Give it longer: --statement-timeout, as 5m."),
+          entry(
+              "55P03",
+              "Somebody holds the lock: try again, or give it longer: --lock-timeout, as 1m."),
+          entry(
+              "25006",
+              "If the server is a standby: give the address of the primary. Else transactions of this login are read-only by default: ALTER ROLE or ALTER DATABASE ... RESET default_transaction_read_only."),
+          entry("42P01", "Schema pgonce is not there, or is older: pgonce migrate check."),
+          entry("3F000", "Schema pgonce is not there: pgonce migrate check."),
+          entry("42883", "Schema pgonce is not there, or is older: pgonce migrate check."),
+          entry("42703", "Schema pgonce is older: pgonce migrate check."),
+          entry("28P01", "The password is by PGPASSWORD, PGONCE_URL, ~/.pgpass or --password."),
+          entry("08001", "Is the address right (--url, PGHOST, PGPORT), and does the server run?"),
+          entry(
+              "53300",
+              "It has as many connections as it may: make a pool smaller, end sessions that nobody needs, or raise max_connections or the limit of the role or database. A superuser may have one that is reserved."),
+          entry("57P03", "It starts, stops or recovers: try again."));
 
-  private static final Pattern OF_CONNECTIONS = Pattern.compile("(08|28|3D)...");
+  private static final Pattern OF_CONNECTIONS = Pattern.compile("(08|28|3D)...|53300|57P03");
 
   private Failure() {}
 
