@@ -231,6 +231,13 @@ BEGIN
     advice := 'Wait. If the other system allows more: deploy the definition with a higher rate (ChannelOptions.withMaxRate), which installs it. Do not raise it by SQL alone: its listeners, which have another one, would handle nothing.';
     RETURN;
   END IF;
+  -- A standby shows no session of its primary.
+  IF pg_is_in_recovery() THEN
+    cause := 'WAITING';
+    detail := format('%s%s before it, %s listeners; this server is a standby, where it is not seen what they are at work on', at_least, ahead, listening.alive - listening.outdated);
+    advice := 'Ask the primary: it may be at work there, or wait for a lock.';
+    RETURN;
+  END IF;
   SELECT count(DISTINCT coalesce(h.pid, -h.id)) INTO busy FROM pgonce.held(target.id) h;
   detail := format('%s%s before it, %s of %s workers of %s listeners at work', at_least, ahead, busy, listening.workers, listening.alive - listening.outdated);
   IF busy >= listening.workers THEN

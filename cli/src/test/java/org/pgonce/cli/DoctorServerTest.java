@@ -124,12 +124,23 @@ class DoctorServerTest {
       var database = server.createDatabase();
       var cli = installed(database);
       assertThat(DoctorFindings.names(cli)).doesNotContain("STANDBY");
+      database.execute(
+          """
+          select pgonce.publish('mails', '"hello"');
+          update pgonce.notification set created_at = now() - interval '1 minute';
+          insert into pgonce.listener (id, instance, subscriptions, workers, listens_by, silence)
+          select gen_random_uuid(), 'mailer', array[id], '{4}', 'pgjdbc', '1 hour' from pgonce.subscription where id > 0
+          """);
+      assertThat(cli.run("explain", "mails").ends(3).out()).contains("STARVED");
       var data = Path.of(database.queryString("show data_directory"));
       server.stopImmediately();
       Files.createFile(data.resolve("standby.signal"));
       server.restart();
       assertThat(DoctorFindings.one(cli, "STANDBY").get("advice").asString()).contains("primary");
       assertThat(cli.run("pause", "mails", "--because", "x").ends(1).err()).contains("standby");
+      // Its sessions are those of the standby: what is at work on the primary is not among them.
+      assertThat(cli.run("explain", "mails").ends(0).out())
+          .contains("WAITING", "1 listeners; this server is a standby", "Ask the primary");
     }
   }
 }
