@@ -1,4 +1,4 @@
 CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 {settings}
 AS {body};
-REVOKE ALL ON FUNCTION {function}() FROM PUBLIC;
+{kept}

@@ -188,7 +188,7 @@ class DriftTest {
   }
 
   @Test
-  void h32_aFunctionThatOthersMayExecuteIsFoundAndTakenFromPublic(TestDatabase database)
+  void h32_aFunctionThatOthersMayExecuteIsFoundAndTakenFromThem(TestDatabase database)
       throws Exception {
     database.execute("grant execute on function " + FUNCTION + " to public, pgonce_listener");
     assertThat(problems(database))
@@ -197,7 +197,7 @@ class DriftTest {
 
     PgOnce.using(database.dataSource()).install(ADDED);
 
-    assertThat(problems(database)).singleElement().asString().contains("by pgonce_listener");
+    assertThat(problems(database)).isEmpty();
   }
 
   /** Its id stays in the function, which does no harm. */

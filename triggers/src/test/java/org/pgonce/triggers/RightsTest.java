@@ -405,6 +405,43 @@ class RightsTest {
     }
   }
 
+  /**
+   * Default privileges such as a database has where other roles are to use what its owner makes.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void h36_defaultPrivilegesGiveTheFunctionToNobody(boolean printed, TestDatabase database)
+      throws Exception {
+    var other = database.loginRole("o'ther");
+    database.execute(
+        """
+        alter default privileges for role %1$s grant all on functions to "%2$s", pgonce_monitor;
+        alter default privileges for role %1$s grant all on tables to "%2$s";
+        alter default privileges for role %1$s grant all on sequences to "%2$s"
+        """
+            .formatted(owner, other.user()));
+    var channel = thing().build();
+    try (var connection = database.dataSource().getConnection();
+        var pgonce = PgOnce.using(database.pooled(4))) {
+      if (printed) {
+        database.execute(Triggers.migration(connection, channel).up());
+      } else {
+        pgonce.install(channel);
+      }
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+      pgonce.listen(channel, (thing, tx) -> {}).start();
+      database.execute(
+          "grant all on function pgonce_triggers.capture_thing() to \"%s\""
+              .formatted(other.user()));
+      assertThat(Triggers.check(connection, channel))
+          .singleElement()
+          .asString()
+          .contains("may be executed by " + other.user());
+      pgonce.install(channel);
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+    }
+  }
+
   private static void execute(Login login, String sql) throws SQLException {
     try (var connection = login.dataSource().getConnection();
         var statement = connection.createStatement()) {

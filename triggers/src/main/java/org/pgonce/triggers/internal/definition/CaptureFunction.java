@@ -129,7 +129,17 @@ public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureT
   private String function(String body) {
     return Template.fill(
         "function.sql",
-        Map.of("function", name(), "settings", settingsSql(), "body", Quoted.dollar(body)));
+        Map.of(
+            "function", name(),
+            "settings", settingsSql(),
+            "body", Quoted.dollar(body),
+            "kept", forOwnerAlone(name())));
+  }
+
+  /** So that nobody else can attach it to a table of his own, and forge notifications. */
+  public static String forOwnerAlone(String function) {
+    var block = Template.fill("kept.sql", Map.of("function", Quoted.literal(function + "()")));
+    return "DO " + Quoted.dollar(block) + ";";
   }
 
   private String commentOn(String text) {

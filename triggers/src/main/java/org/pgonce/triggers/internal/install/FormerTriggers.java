@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.records.TableName;
+import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.Quoted;
 import org.pgonce.triggers.internal.definition.TriggerLookup;
 
@@ -56,9 +57,12 @@ final class FormerTriggers {
   private String definition(InstalledFunction function) throws SQLException {
     var definition = Statements.row(connection, FUNCTION, row -> row.getString(1), function.oid());
     var sql =
-        "%s;\nREVOKE ALL ON FUNCTION %s() FROM PUBLIC;\nCOMMENT ON FUNCTION %2$s() IS %s;\n"
+        "%s;\n%s\nCOMMENT ON FUNCTION %s() IS %s;\n"
             .formatted(
-                definition.stripTrailing(), function.sqlName(), Quoted.literal(function.comment()));
+                definition.stripTrailing(),
+                CaptureFunction.forOwnerAlone(function.sqlName()),
+                function.sqlName(),
+                Quoted.literal(function.comment()));
     return function.owner().equals(state.owner())
         ? OwnerRole.lookUp(table) + OwnerRole.asLookedUp(sql)
         : "SET ROLE %s;\n%sRESET ROLE;\n".formatted(Quoted.identifier(function.owner()), sql);

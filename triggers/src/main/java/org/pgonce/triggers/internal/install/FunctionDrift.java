@@ -33,7 +33,7 @@ final class FunctionDrift {
         || !isTheSame(installed)
         || !installed.mayTrigger()
         || !installed.lacking().isEmpty()
-        || installed.grantees().contains("PUBLIC");
+        || !installed.grantees().isEmpty();
   }
 
   /** One line per difference. */
