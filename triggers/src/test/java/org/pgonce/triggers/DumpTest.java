@@ -248,6 +248,22 @@ class DumpTest {
     }
   }
 
+  /** The triggers and their functions are there, and have the ids of the original's channels. */
+  @Test
+  void h72_whatIsWrittenBeforeTheChannelIsInstalledGoesToNoOtherChannel() throws Exception {
+    var waiting = "select coalesce(sum(backlog), 0) from pgonce.channel_status";
+    dump("-Fc", "--schema-only");
+    restore();
+    copy.execute("insert into author values (5, 'Eve')");
+    PgOnce.using(copy.dataSource()).install(MAIL, ONCE);
+    copy.execute("insert into author values (6, 'Fay')");
+    assertThat(copy.queryLong(waiting)).isZero();
+
+    PgOnce.using(copy.dataSource()).install(ADDED);
+    copy.execute("insert into author values (7, 'Gus')");
+    assertThat(copy.queryLong(waiting)).isOne();
+  }
+
   private void dump(String... options) throws Exception {
     var arguments = new String[options.length + 3];
     System.arraycopy(options, 0, arguments, 0, options.length);
