@@ -81,30 +81,25 @@ final class TriggerSteps {
     if (isEmpty()) {
       return "";
     }
+    var changes = tableChanges().stream().map(TableChange::sql).collect(Collectors.joining());
     return Installer.lockScript(capture.channel())
-        + (replacesFunction() ? OwnerRole.lookUp(table.name()) : "")
-        + OwnerRole.script(replacesFunction() ? asOwner(state.wanted().createLater()) : "")
-        + sql(tableChanges())
+        + (replacesFunction() ? function() : "")
+        + boundedScript(changes, BoundedLock.LONGEST_WAIT_MS)
         + partitions();
   }
 
-  private String asOwner(String function) {
+  private String function() {
     var channel = Quoted.literal(capture.channel());
-    return CaptureFunction.lookUp(capture.channel(), table)
-        + "SELECT pgonce.let_capture(%s, %s);\n".formatted(channel, OwnerRole.LOOKED_UP)
-        + OwnerRole.asLookedUp(function)
-        + "SELECT pgonce.refuse_function_of_another(%s, %s);\n"
-            .formatted(channel, OwnerRole.LOOKED_UP);
+    return OwnerRole.lookUp(table.name())
+        + OwnerRole.script(
+            CaptureFunction.lookUp(capture.channel(), table)
+                + "SELECT pgonce.let_capture(%s, %s);\n".formatted(channel, OwnerRole.LOOKED_UP)
+                + OwnerRole.asLookedUp(state.wanted().createLater())
+                + "SELECT pgonce.refuse_function_of_another(%s, %s);\n"
+                    .formatted(channel, OwnerRole.LOOKED_UP));
   }
 
-  /** With the bound that keeps writers from queueing behind a wait. */
-  private static String sql(List<TableChange> changes) {
-    return boundedScript(
-        changes.stream().map(TableChange::sql).collect(Collectors.joining()),
-        BoundedLock.LONGEST_WAIT_MS);
-  }
-
-  /** Statements that lock tables, to be printed; empty if there are none. */
+  /** To print, with a bound: no writers shall queue behind a wait. Empty if there are none. */
   static String boundedScript(CharSequence statements, int waitMs) {
     return statements.isEmpty()
         ? ""
