@@ -17,7 +17,8 @@ BEGIN
 END
 $$;
 
--- A dump without data has the triggers and views of channels that it has not. What these store goes to nobody: no new channel gets the id of such a one.
+-- A restored dump without data has triggers and views, and no channels. What these store is handled by nobody: no new channel gets an id that stands
+-- in one of those views.
 SELECT setval(pg_get_serial_sequence('pgonce.channel', 'id'), max(substring(pg_get_viewdef(v.oid) FROM '/ 4096[)] = ([0-9]+)')::bigint))
   FROM pg_class v
  WHERE v.relnamespace = 'pgonce'::regnamespace AND v.relkind = 'v' AND v.relname ^@ 'into_' AND NOT EXISTS (SELECT FROM pgonce.schema_version);

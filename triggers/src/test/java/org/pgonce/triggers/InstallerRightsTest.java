@@ -112,40 +112,6 @@ class InstallerRightsTest {
     assertThat(database.queryString(STORED)).contains("printed {\"id\":1,\"name\":\"one\"}");
   }
 
-  /** As a developer's database names its roles otherwise than the production's. */
-  @Test
-  void h36_whatIsPrintedRunsWhereTheTableBelongsToAnotherRole() throws Exception {
-    run(other, "create table theirs.item (id int, name text)");
-    var item = item().build();
-    var first = printed(item);
-    database.execute(
-        "alter table theirs.item owner to %1$s; grant usage on schema theirs to %1$s"
-            .formatted(installer.user()));
-    run(installer, first.up());
-    assertThat(
-            database.queryString(
-                "select proowner::regrole::text from pg_proc where proname = 'capture_item'"))
-        .isEqualTo(installer.user());
-    run(installer, "insert into theirs.item values (1, 'one')");
-    assertThat(database.queryString(STORED)).isEqualTo("item {\"id\":1,\"name\":\"one\"}");
-
-    var change = printed(item().columns("id").build());
-    assertThat(change.up() + change.down()).doesNotContain(installer.user());
-    run(installer, change.up());
-    run(installer, change.down());
-    assertThat(printed(item).isEmpty()).isTrue();
-  }
-
-  private static TriggerChannelBuilder<JsonNode> item() {
-    return TriggerChannel.on("theirs.item", JsonNode.class).afterInsert().named("item");
-  }
-
-  private Migration printed(TriggerChannel<?> channel) throws SQLException {
-    try (var connection = database.dataSource().getConnection()) {
-      return Triggers.migration(connection, channel);
-    }
-  }
-
   @Test
   void h36_itsSqlRunsWithItsOwnRights() throws Exception {
     run(

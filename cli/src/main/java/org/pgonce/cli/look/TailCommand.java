@@ -45,7 +45,7 @@ public final class TailCommand extends DatabaseCommand {
   protected int run(Database database) throws InterruptedException {
     var out = terminal().out();
     var before = new Look(events(database));
-    sayWhetherThereIsNone(database);
+    sayIfNotInstalled(database);
     while (!out.checkError()) {
       TimeUnit.SECONDS.sleep(1);
       var events = events(database);
@@ -61,7 +61,7 @@ public final class TailCommand extends DatabaseCommand {
   }
 
   /** It may come yet; but nobody shall wait for what a mistyped name will never show. */
-  private void sayWhetherThereIsNone(Database database) {
+  private void sayIfNotInstalled(Database database) {
     if (channel != null && database.read(INSTALLED, channel).objects().isEmpty()) {
       terminal()
           .err()

@@ -82,7 +82,7 @@ public final class ChannelMigration {
   private static String dropFunction(Channel<?> channel) {
     return channel.feed() instanceof TriggerFeed
         ? TriggerSteps.boundedScript(
-            OwnerRole.asOwnerOfSchema(CaptureFunction.drop(channel.name())),
+            OwnerRole.as(OwnerRole.OF_SCHEMA, CaptureFunction.drop(channel.name())),
             BoundedLock.LONGEST_WAIT_MS)
         : "";
   }

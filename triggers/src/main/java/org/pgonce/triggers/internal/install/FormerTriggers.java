@@ -65,7 +65,7 @@ final class FormerTriggers {
                 Quoted.literal(function.comment()));
     return function.owner().equals(state.owner())
         ? OwnerRole.lookUp(table) + OwnerRole.asLookedUp(sql)
-        : "SET ROLE %s;\n%sRESET ROLE;\n".formatted(Quoted.identifier(function.owner()), sql);
+        : OwnerRole.as(Quoted.identifier(function.owner()), sql);
   }
 
   /** With a name that its like, made since, may have. */

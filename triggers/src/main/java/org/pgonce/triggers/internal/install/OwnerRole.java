@@ -61,9 +61,9 @@ final class OwnerRole {
     return statements.isEmpty() ? "" : SCRIPT.formatted(statements);
   }
 
-  /** Statements to print that drop a function. SET ROLE: they may be run one by one. */
-  static String asOwnerOfSchema(String statements) {
-    return "SET ROLE %s;\n%sRESET ROLE;\n".formatted(OF_SCHEMA, statements);
+  /** Statements to print that this role does. SET ROLE: they may be run one by one. */
+  static String as(String role, String statements) {
+    return "SET ROLE %s;\n%sRESET ROLE;\n".formatted(role, statements);
   }
 
   /** Statements of the transaction. */
