@@ -13,6 +13,9 @@
 -- could have put a function, operator or type that PostgreSQL takes for the better match. The session's path is set again at the end.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+-- Else each run says of each schema and table that it is there already, and Flyway logs that as a warning.
+SELECT pg_catalog.set_config('pgonce.client_min_messages', pg_catalog.current_setting('client_min_messages'), false);
+SELECT pg_catalog.set_config('client_min_messages', 'warning', false);
 
 DO $$
 DECLARE
@@ -93,4 +96,5 @@ CREATE SCHEMA IF NOT EXISTS pgonce AUTHORIZATION pgonce_owner;
 CREATE SCHEMA IF NOT EXISTS pgonce_private AUTHORIZATION pgonce_owner;
 CREATE SCHEMA IF NOT EXISTS pgonce_triggers AUTHORIZATION pgonce_owner;
 
+SELECT pg_catalog.set_config('client_min_messages', pg_catalog.current_setting('pgonce.client_min_messages'), false);
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -4,6 +4,8 @@
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+SELECT pg_catalog.set_config('pgonce.client_min_messages', pg_catalog.current_setting('client_min_messages'), false);
+SELECT pg_catalog.set_config('client_min_messages', 'warning', false);
 
 SET ROLE pgonce_owner;
 
@@ -330,4 +332,5 @@ END
 $$;
 
 RESET ROLE;
+SELECT pg_catalog.set_config('client_min_messages', pg_catalog.current_setting('pgonce.client_min_messages'), false);
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

@@ -15,6 +15,9 @@
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false),
        pg_catalog.set_config('pgonce.role', pg_catalog.current_setting('role'), false);
 SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
+-- Else each run says of each schema and table that it is there already, and Flyway logs that as a warning.
+SELECT pg_catalog.set_config('pgonce.client_min_messages', pg_catalog.current_setting('client_min_messages'), false);
+SELECT pg_catalog.set_config('client_min_messages', 'warning', false);
 
 DO $$
 DECLARE
@@ -494,4 +497,5 @@ GRANT SELECT ON pgonce_guards.guard, pgonce_guards.guard_history TO pgonce_admin
 COMMENT ON SCHEMA pgonce_guards IS 'pgonce guards, version 2: see docs/guards.md of pgonce';
 
 SELECT pg_catalog.set_config('role', pg_catalog.current_setting('pgonce.role'), false);
+SELECT pg_catalog.set_config('client_min_messages', pg_catalog.current_setting('pgonce.client_min_messages'), false);
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

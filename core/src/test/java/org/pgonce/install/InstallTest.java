@@ -46,6 +46,22 @@ class InstallTest {
         .isEqualTo(Schema.latest());
   }
 
+  /** Flyway logs each word of the server's as a warning. */
+  @Test
+  void h83_theFilesSayNothingWhereAllIsThereAlready(TestDatabase database) throws Exception {
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      for (var run = 1; run <= 2; run++) {
+        statement.execute(PgOnce.migration());
+        assertThat((Object) statement.getWarnings()).as("run %d", run).isNull();
+      }
+      try (var row = statement.executeQuery("show client_min_messages")) {
+        row.next();
+        assertThat(row.getString(1)).isEqualTo("notice");
+      }
+    }
+  }
+
   @Test
   void h50_anInstallationWhoseCommitWasNotAnsweredIsNotSaidToHaveChangedNothing(
       TestDatabase database) throws Exception {

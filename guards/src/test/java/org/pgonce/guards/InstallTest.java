@@ -88,6 +88,22 @@ class InstallTest {
     assertThat(database.queryLong("select count(*) from pgonce_guards.guard")).isEqualTo(3);
   }
 
+  /** Flyway logs each word of the server's as a warning. */
+  @Test
+  void h83_theFileSaysNothingWhereAllIsThereAlready(TestDatabase database) throws Exception {
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      for (var run = 1; run <= 2; run++) {
+        statement.execute(Guards.migration());
+        assertThat((Object) statement.getWarnings()).as("run %d", run).isNull();
+      }
+      try (var row = statement.executeQuery("show client_min_messages")) {
+        row.next();
+        assertThat(row.getString(1)).isEqualTo("notice");
+      }
+    }
+  }
+
   /** The list of what is open, as version 1 had it. */
   @Test
   void h83_anOlderInstallationGetsTheLargerView(TestDatabase database) throws Exception {
