@@ -58,9 +58,15 @@ DECLARE
   contradiction text;
   set_before constant text := current_setting('lock_timeout');
 BEGIN
-  -- The bounds of pgonce.channel, and of Java, for the message.
+  -- The bounds of pgonce.channel, pgonce.subscription and Java, for the message.
   SELECT string_agg(format('%s %s (it is %s)', s.name, coalesce(s.given, 'null'), s.bounds), ', ') INTO unfit
-    FROM (VALUES ('key_memory', key_memory::text, key_memory BETWEEN interval '0' AND interval '87600 hours', '0 to 3650 days'),
+    FROM (VALUES ('channel_name', channel_name, channel_name ~ '^[a-z][a-z0-9_.-]{0,47}$', 'a lower-case letter and at most 47 of a-z, 0-9, _ . and -'),
+                 ('mode', mode, mode IN ('EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE', 'BROADCAST'), 'EXACTLY_ONCE, AT_LEAST_ONCE, AT_MOST_ONCE or BROADCAST'),
+                 ('feed', feed, feed IS NOT NULL, 'published for what is published'),
+                 ('subscriptions', subscriptions::text, jsonb_typeof(subscriptions) = 'object', 'an object with a filter, or null, for each name'),
+                 ('key_order', key_order, key_order IN ('NONE', 'DEAD_LETTER_BLOCKS', 'DEAD_LETTER_PASSES'), 'NONE, DEAD_LETTER_BLOCKS or DEAD_LETTER_PASSES'),
+                 ('wake_ups', wake_ups, wake_ups IN ('GATED', 'ALWAYS', 'NEVER'), 'GATED, ALWAYS or NEVER'),
+                 ('key_memory', key_memory::text, key_memory BETWEEN interval '0' AND interval '87600 hours', '0 to 3650 days'),
                  ('max_depth', max_depth::text, max_depth BETWEEN 1 AND 10000, '1 to 10000'),
                  ('max_rate', max_rate::text, max_rate IS NULL OR max_rate BETWEEN 1 AND 1000000, '1 to 1000000, or null for none'),
                  ('max_per_key', max_per_key::text, max_per_key IS NULL OR max_per_key BETWEEN 1 AND 100, '1 to 100, or null for none'),
@@ -68,6 +74,12 @@ BEGIN
                  ('history_payload', history_payload::text, NOT history_payload OR history IS NOT NULL, 'true or false, and false without a history'))
       AS s (name, given, fits, bounds)
    WHERE s.fits IS NOT TRUE;
+  IF unfit IS NULL THEN
+    SELECT string_agg(format('subscription %s with filter %s (a name is %s; a filter is an object or null)',
+             u.key, u.value, 'a lower-case letter and at most 47 of a-z, 0-9, _ . and -'), ', ') INTO unfit
+      FROM jsonb_each(subscriptions) AS u
+     WHERE u.key !~ '^[a-z][a-z0-9_.-]{0,47}$' OR jsonb_typeof(u.value) NOT IN ('object', 'null');
+  END IF;
   IF unfit IS NOT NULL THEN
     RAISE EXCEPTION 'pgonce: channel "%" was not installed, a setting is out of its bounds: %; give one within them', channel_name, unfit
       USING ERRCODE = 'invalid_parameter_value';
@@ -182,6 +194,10 @@ DECLARE
   waiting bigint;
   set_before constant text := current_setting('lock_timeout');
 BEGIN
+  IF (new_mode IN ('EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE', 'BROADCAST')) IS NOT TRUE THEN
+    RAISE EXCEPTION 'pgonce: the mode of channel "%" was not changed: there is no mode %; give EXACTLY_ONCE, AT_LEAST_ONCE, AT_MOST_ONCE or BROADCAST',
+      channel_name, coalesce(new_mode, 'null') USING ERRCODE = 'invalid_parameter_value';
+  END IF;
   BEGIN
     IF set_before = '0' THEN
       PERFORM set_config('lock_timeout', '10s', true);

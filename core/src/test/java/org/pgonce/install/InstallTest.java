@@ -17,6 +17,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
@@ -220,6 +222,29 @@ class InstallTest {
     database.execute(PgOnce.migration());
     assertThat(fingerprint(database)).isEqualTo(state);
     assertThat(database.queryLong(kept)).isEqualTo(keptBefore);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "'a/b', 'EXACTLY_ONCE', 'published'",
+        "null, 'EXACTLY_ONCE', 'published'",
+        "'mails', 'exactly_once', 'published'",
+        "'mails', 'EXACTLY_ONCE', null",
+        "'mails', 'EXACTLY_ONCE', 'published', '[]'",
+        "'mails', 'EXACTLY_ONCE', 'published', '{\"A\": null}'",
+        "'mails', 'EXACTLY_ONCE', 'published', '{\"a\": 1}'",
+        "'mails', 'EXACTLY_ONCE', 'published', key_order => 'STRICT'",
+        "'mails', 'EXACTLY_ONCE', 'published', wake_ups => 'SOMETIMES'"
+      })
+  void sql_whatIsOutOfItsBoundsIsToldBeforeAnythingIsStored(String arguments, TestDatabase database)
+      throws Exception {
+    database.execute(PgOnce.migration());
+    assertThatThrownBy(() -> database.execute("select pgonce.install_channel(" + arguments + ")"))
+        .hasMessageContaining("was not installed, a setting is out of its bounds");
+    database.execute("select pgonce.install_channel('mails', 'EXACTLY_ONCE', 'published')");
+    assertThatThrownBy(() -> database.execute("select pgonce.change_mode('mails', 'TWICE')"))
+        .hasMessageContaining("there is no mode TWICE; give EXACTLY_ONCE");
   }
 
   @Test
