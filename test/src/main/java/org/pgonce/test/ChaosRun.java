@@ -114,7 +114,7 @@ final class ChaosRun<T> implements AutoCloseable {
   private ComposedHandler<T> counted(Handler<T> handler) {
     var whole = ComposedHandler.of(what.handler());
     return new ComposedHandler<>(
-        whole.conditions(),
+        whole.condition(),
         (notifications, tx) -> {
           begins(notifications.get(0).id());
           if (handler == what.handler()) {

@@ -123,16 +123,15 @@ final class Drain<T> implements AutoCloseable {
   private ComposedHandler<T> watched(Handler<T> handler) {
     var whole = ComposedHandler.of(handler);
     return new ComposedHandler<>(
-        List.of(
-            (notification, tx) -> {
-              thrown = null;
-              try {
-                return whole.wants(notification, tx);
-              } catch (Throwable failed) {
-                thrown = failed;
-                throw failed;
-              }
-            }),
+        (notification, tx) -> {
+          thrown = null;
+          try {
+            return whole.condition().holds(notification, tx);
+          } catch (Throwable failed) {
+            thrown = failed;
+            throw failed;
+          }
+        },
         (notifications, tx) -> {
           thrown = null;
           hasRun = true;

@@ -9,55 +9,39 @@ import org.pgonce.Notification;
 import org.pgonce.Tx;
 
 /**
- * A handler as a listener runs it: for those of several notifications that its conditions hold for.
+ * A handler as a listener runs it: for those of several notifications that its condition holds for.
  *
- * @param conditions asked in their order, until one does not hold
  * @param takesList whether it is for several at once; else it is run for one at a time
  */
-public record ComposedHandler<T>(
-    List<Condition<T>> conditions, BatchHandler<T> handler, boolean takesList)
+public record ComposedHandler<T>(Condition<T> condition, BatchHandler<T> handler, boolean takesList)
     implements Handler<T> {
 
   public static <T> ComposedHandler<T> of(Handler<T> handler) {
     return handler instanceof ComposedHandler<T> composed
         ? composed
-        : new ComposedHandler<>(List.of(), (one, tx) -> handler.handle(one.get(0), tx), false);
+        : new ComposedHandler<>(
+            (one, tx) -> true, (one, tx) -> handler.handle(one.get(0), tx), false);
   }
 
   public static <T> ComposedHandler<T> ofList(BatchHandler<T> handler) {
-    return new ComposedHandler<>(List.of(), handler, true);
+    return new ComposedHandler<>((one, tx) -> true, handler, true);
   }
 
+  /** The further condition is asked first. */
   public ComposedHandler<T> onlyIf(Condition<T> further) {
-    var all = new ArrayList<Condition<T>>();
-    all.add(further);
-    all.addAll(conditions);
-    return new ComposedHandler<>(List.copyOf(all), handler, takesList);
-  }
-
-  public boolean wants(Notification<T> notification, Tx tx) throws Exception {
-    for (var condition : conditions) {
-      if (!condition.holds(notification, tx)) {
-        return false;
-      }
-    }
-    return true;
+    return new ComposedHandler<>(
+        (one, tx) -> further.holds(one, tx) && condition.holds(one, tx), handler, takesList);
   }
 
   /**
    * Runs it.
    *
-   * @param notifications an immutable list
    * @return those that it was run for
    */
   public List<Notification<T>> run(List<Notification<T>> notifications, Tx tx) throws Exception {
-    if (conditions.isEmpty()) {
-      handler.handle(notifications, tx);
-      return notifications;
-    }
     var wanted = new ArrayList<Notification<T>>();
     for (var notification : notifications) {
-      if (wants(notification, tx)) {
+      if (condition.holds(notification, tx)) {
         wanted.add(notification);
       }
     }
