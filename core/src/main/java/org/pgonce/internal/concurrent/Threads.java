@@ -94,15 +94,11 @@ public final class Threads implements AutoCloseable {
 
   /** Runs the work on a worker after the delay, unless it is cancelled or this is closed. */
   public Future<?> runLater(Duration delay, Runnable work) {
-    return schedule(delay, () -> run(work));
+    return tickLater(delay, () -> run(work));
   }
 
   /** Runs it on the timer's thread after the delay: it must not wait but for a short lock. */
-  public void tickLater(Duration delay, Runnable tick) {
-    var unused = schedule(delay, tick);
-  }
-
-  private Future<?> schedule(Duration delay, Runnable tick) {
+  public Future<?> tickLater(Duration delay, Runnable tick) {
     try {
       return timer.schedule(tick, delay.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closed) {

@@ -58,7 +58,13 @@ public final class SubscriptionConsumer<T> implements PollTarget {
                 context.transactions(), subscription, maxRate, subscribed.options().batch() > 1);
     this.trigger =
         new FetchTrigger(
-            context.threads()::tickLater, lock, System::nanoTime, cursors, this::beginWorker);
+            (delay, tick) -> {
+              var unused = context.threads().tickLater(delay, tick);
+            },
+            lock,
+            System::nanoTime,
+            cursors,
+            this::beginWorker);
     this.loop = ClaimLoop.of(subscribed, context, cursors, reports, pausing);
   }
 

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
@@ -37,8 +38,6 @@ public final class WorkerSlots {
   private final Set<Slot> working = new HashSet<>();
   private final Set<Slot> stuck = new HashSet<>();
   private boolean stopping;
-  // For when the first of the running handlers overruns, or before.
-  private boolean isTickPlanned;
 
   /**
    * @param whenFree called, on any thread, when a slot may have become free by cutting a handler
@@ -114,28 +113,6 @@ public final class WorkerSlots {
     }
   }
 
-  /**
-   * Cuts off the handlers that overran {@code ListenOptions.handlerTimeout}. One tick for all, as
-   * most handlers end long before.
-   */
-  private void cutOffOverruns() {
-    var now = System.nanoTime();
-    var next = Long.MAX_VALUE;
-    synchronized (this) {
-      for (var slot : List.copyOf(handling)) {
-        if (slot.overrunAt - now <= 0) {
-          slot.cutOff(slot.attempt, Cause.OVERRUN);
-        } else {
-          next = Math.min(next, slot.overrunAt - now);
-        }
-      }
-      isTickPlanned = next < Long.MAX_VALUE;
-    }
-    if (next < Long.MAX_VALUE) {
-      threads.tickLater(Duration.ofNanos(next), this::cutOffOverruns);
-    }
-  }
-
   public synchronized ChannelActivity activity(
       long claims, long emptyClaims, @Nullable Paused paused, @Nullable String outdated) {
     return new ChannelActivity(
@@ -158,31 +135,26 @@ public final class WorkerSlots {
     private @Nullable Attempt attempt;
     private @Nullable Thread thread;
     private @Nullable Cause cutOffFor;
-    // By System.nanoTime(): when the handler overruns.
-    private long overrunAt;
+    // Of the handler's thread alone.
+    private @Nullable Future<?> overrun;
 
     private Slot() {}
 
     /** A handler begins on this thread, before {@link #end}. False if none may begin any more. */
     public boolean begin(Attempt begun) {
-      var timeout = subscribed.options().handlerTimeout();
-      boolean planned;
       synchronized (WorkerSlots.this) {
         if (stopping) {
           return false;
         }
         attempt = begun;
         thread = Thread.currentThread();
-        overrunAt = System.nanoTime() + timeout.toNanos();
         handling.add(this);
-        planned = isTickPlanned;
-        isTickPlanned = true;
       }
-      if (!planned) {
-        // Not within the monitor: to wait for the timer's lock there pins a virtual thread up to
-        // JDK 23.
-        threads.tickLater(timeout, WorkerSlots.this::cutOffOverruns);
-      }
+      // Not within the monitor: to wait for the timer's lock there pins a virtual thread up to
+      // JDK 23.
+      overrun =
+          threads.tickLater(
+              subscribed.options().handlerTimeout(), () -> cutOff(begun, Cause.OVERRUN));
       return true;
     }
 
@@ -201,6 +173,9 @@ public final class WorkerSlots {
      *     left
      */
     public boolean end() {
+      if (overrun != null) {
+        overrun.cancel(false);
+      }
       synchronized (WorkerSlots.this) {
         thread = null;
         Thread.interrupted();
