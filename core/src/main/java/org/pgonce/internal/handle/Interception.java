@@ -4,7 +4,6 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Mode;
 import org.pgonce.Notification;
-import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.HandlerInterceptor;
 
 /**
@@ -19,7 +18,7 @@ final class Interception<T> implements HandlerInterceptor.Call {
   private final HandlerTx tx;
   private final Thread thread = Thread.currentThread();
   private boolean mayProceed = true;
-  private List<Notification<T>> ran = List.of();
+  private @Nullable List<Notification<T>> ran;
   private @Nullable Throwable failure;
 
   /**
@@ -42,31 +41,27 @@ final class Interception<T> implements HandlerInterceptor.Call {
       return subscribed.handler().run(notifications, tx);
     }
     var first = interceptors.get(0);
-    boolean proceeded;
     try {
       first.around(this);
     } finally {
-      proceeded = !mayProceed;
       mayProceed = false;
     }
-    if (!proceeded) {
-      throw new IllegalStateException(
-          "interceptor %s returned without a call of proceed(), so the handler of channel %s did not run. Instead: throw, to fail the attempt; or give the handler a condition (Handler.onlyIf), to leave a notification out"
-              .formatted(first.getClass().getName(), subscribed.label()));
+    if (ran != null) {
+      return ran;
     }
+    // The interceptor kept it.
     if (failure instanceof Error error) {
       throw error;
     }
-    if (failure instanceof Exception swallowed) {
-      throw swallowed;
+    if (failure instanceof Exception kept) {
+      throw kept;
     }
     if (failure != null) {
-      throw new IllegalStateException(
-          "the handler of channel %s threw what is neither an Error nor an Exception, and interceptor %s kept it: %s"
-              .formatted(subscribed.label(), first.getClass().getName(), Failures.inWords(failure)),
-          failure);
+      throw new IllegalStateException(failure);
     }
-    return ran;
+    throw new IllegalStateException(
+        "interceptor %s returned without a call of proceed(), so the handler of channel %s did not run. Instead: throw, to fail the attempt; or give the handler a condition (Handler.onlyIf), to leave a notification out"
+            .formatted(first.getClass().getName(), subscribed.label()));
   }
 
   @Override
