@@ -14,6 +14,7 @@ import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.Tx;
 import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.jdbc.SqlCall;
 import org.pgonce.internal.store.PublishStatements;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,7 +24,7 @@ public final class HandlerTx implements Tx {
 
   private static final Logger LOG = LoggerFactory.getLogger(HandlerTx.class);
 
-  private final ConnectionSupplier connections;
+  private final SqlCall<Connection> connections;
   private final Publisher publisher;
   // What runs behind the transaction, in its order: the first afterCommits are for its commit.
   private List<Consumer<Outcome>> callbacks = List.of();
@@ -31,15 +32,19 @@ public final class HandlerTx implements Tx {
   // Null once the handler has ended.
   private @Nullable Thread handler = Thread.currentThread();
 
-  /** Of a handler that runs on this thread. */
-  public HandlerTx(ConnectionSupplier connections, Publisher publisher) {
+  /**
+   * Of a handler that runs on this thread.
+   *
+   * @param connections called at each use
+   */
+  public HandlerTx(SqlCall<Connection> connections, Publisher publisher) {
     this.connections = connections;
     this.publisher = publisher;
   }
 
   @Override
   public Connection connection() throws SQLException {
-    return connections.get();
+    return connections.call();
   }
 
   @Override
@@ -142,11 +147,5 @@ public final class HandlerTx implements Tx {
         Thread.interrupted();
       }
     }
-  }
-
-  /** Gives the connection when it is first needed. */
-  @FunctionalInterface
-  public interface ConnectionSupplier {
-    Connection get() throws SQLException;
   }
 }

@@ -50,20 +50,14 @@ public final class LostConnection {
     return !(failure instanceof SQLException sql) || isLikely(sql);
   }
 
-  /** What asks the database. */
-  @FunctionalInterface
-  public interface Asking<R> {
-    R of() throws SQLException;
-  }
-
   /**
    * Asks. Where a connection ends at the moment in which a statement begins, pgjdbc-ng 0.8.9 throws
    * a NullPointerException of its own: that is told as the end of the connection, so that who asks
    * tries again, or knows that the outcome is unknown.
    */
-  public static <R> R told(Asking<R> asking) throws SQLException {
+  public static <R> R told(SqlCall<R> asking) throws SQLException {
     try {
-      return asking.of();
+      return asking.call();
     } catch (NullPointerException e) {
       var top = e.getStackTrace();
       if (top.length == 0 || !top[0].getClassName().startsWith(PgjdbcNg.PACKAGE)) {

@@ -71,19 +71,15 @@ public final class NamedStatements {
     }
   }
 
-  private interface Question {
-    boolean ask() throws SQLException;
-  }
-
   /** Each statement is a transaction of its own, without a BEGIN that may be named. */
-  private static boolean autoCommitting(Connection connection, Question question)
+  private static boolean autoCommitting(Connection connection, SqlCall<Boolean> question)
       throws SQLException {
     if (connection.getAutoCommit()) {
-      return question.ask();
+      return question.call();
     }
     connection.setAutoCommit(true);
     try {
-      return question.ask();
+      return question.call();
     } finally {
       connection.setAutoCommit(false);
     }

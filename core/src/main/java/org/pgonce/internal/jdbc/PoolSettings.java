@@ -71,11 +71,6 @@ public final class PoolSettings {
     return autosave;
   }
 
-  @FunctionalInterface
-  public interface First<R> {
-    R send() throws SQLException;
-  }
-
   /** A connection while pgonce has it. Not thread-safe. */
   public final class Taken {
 
@@ -114,10 +109,10 @@ public final class PoolSettings {
     }
 
     /**
-     * As {@link #begin(First)}, with another bound on these statements. The connection is not fit
+     * As {@link #begin(SqlCall)}, with another bound on these statements. The connection is not fit
      * for more if that fails.
      */
-    public <R> R begin(Duration longest, First<R> first) throws SQLException {
+    public <R> R begin(Duration longest, SqlCall<R> first) throws SQLException {
       setNetworkTimeout(longestMs, shorter(longest));
       var sent = begin(first);
       setNetworkTimeout(shorter(longest), longestMs);
@@ -150,10 +145,10 @@ public final class PoolSettings {
     }
 
     /** Begins a transaction and sends its first statements; once more if it is not as needed. */
-    public <R> R begin(First<R> first) throws SQLException {
+    public <R> R begin(SqlCall<R> first) throws SQLException {
       begin();
       try {
-        return first.send();
+        return first.call();
       } catch (SQLException e) {
         if (!mustBeginAgain(e)) {
           throw e;
@@ -161,7 +156,7 @@ public final class PoolSettings {
       }
       connection.rollback();
       begin();
-      return first.send();
+      return first.call();
     }
 
     /**
