@@ -18,7 +18,6 @@ import org.pgonce.PgOnceException;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.store.ChannelNames;
-import org.pgonce.internal.store.OperatorName;
 
 /**
  * Calls functions of schema pgonce in the name of a person, each call in its own transaction.
@@ -82,7 +81,7 @@ record Operator(Transactions transactions, String name) {
     try {
       return transactions.runBounded(
           transaction -> {
-            OperatorName.set(transaction, name);
+            Transactions.nameOperator(transaction, name);
             try (var statement = transaction.prepareStatement(sql)) {
               bind(statement, parameters);
               return read(statement, reader);

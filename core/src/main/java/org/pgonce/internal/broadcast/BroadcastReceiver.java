@@ -34,7 +34,7 @@ public final class BroadcastReceiver<T> implements PollTarget {
   private static final Logger LOG = LoggerFactory.getLogger(BroadcastReceiver.class);
 
   // No other process takes a broadcast over. The server notices within a second that the connection
-  // of a handler that was cut off is closed (ClientCheck).
+  // of a handler that was cut off is closed (PoolSettings.CLIENT_CHECK).
   private static final String NO_TOKEN = "broadcast";
 
   /** Messages that may wait for a handler; what comes beyond is dropped, and said. */

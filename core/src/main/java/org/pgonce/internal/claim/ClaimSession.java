@@ -8,7 +8,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
@@ -19,7 +18,7 @@ import org.pgonce.internal.jdbc.SessionState;
  *
  * <p>Each claim bounds how long its transaction may idle, so that the server ends the session of a
  * process that is frozen or cut off, and lets the server watch for the end of the process while a
- * statement runs: see {@link ClientCheck}.
+ * statement runs: see {@link PoolSettings#CLIENT_CHECK}.
  */
 public final class ClaimSession {
 
@@ -42,7 +41,7 @@ public final class ClaimSession {
              %s AS client_check,
              %s AS settings
       """
-          .formatted(PoolSettings.COLUMN, ClientCheck.COLUMN, SessionState.COLUMN);
+          .formatted(PoolSettings.COLUMN, PoolSettings.CLIENT_CHECK, SessionState.COLUMN);
 
   private final Connection connection;
   private final PoolSettings.Taken taken;

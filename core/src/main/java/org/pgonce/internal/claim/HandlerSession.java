@@ -4,7 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.internal.jdbc.ClientCheck;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.internal.jdbc.Statements;
 import org.slf4j.Logger;
@@ -39,7 +39,7 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
         FROM pg_catalog.current_setting('idle_in_transaction_session_timeout') AS s (idle),
              (SELECT ?::pg_catalog.int8, ?::pg_catalog.text) AS b (ms, token)
       """
-          .formatted(ClientCheck.COLUMN);
+          .formatted(PoolSettings.CLIENT_CHECK);
 
   // How pg_locks shows the two halves of the lock's number.
   private static final String END_BY_TOKEN =

@@ -27,7 +27,10 @@ public final class Transactions {
                THEN pg_catalog.set_config('synchronous_commit', 'on', true) END,
              %s
       """
-          .formatted(PoolSettings.COLUMN, ClientCheck.COLUMN);
+          .formatted(PoolSettings.COLUMN, PoolSettings.CLIENT_CHECK);
+
+  private static final String NAME_OPERATOR =
+      "SELECT pg_catalog.set_config('pgonce.operator', ?, true)";
 
   private final DataSource dataSource;
   private final PoolSettings pool;
@@ -54,6 +57,14 @@ public final class Transactions {
    */
   public @Nullable String namedStatementsProblem() throws SQLException {
     return pool.namedStatements().problem(dataSource);
+  }
+
+  /**
+   * Sets the name under which {@code pgonce.operation_log} keeps what the transaction changes,
+   * until its end.
+   */
+  public static void nameOperator(Connection transaction, String name) throws SQLException {
+    Statements.execute(transaction, NAME_OPERATOR, name);
   }
 
   @FunctionalInterface

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.Paused;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Statements;
-import org.pgonce.internal.store.OperatorName;
+import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
@@ -93,7 +93,7 @@ public final class Pausing {
   /** Records a handler's pause in the transaction; no error if there is one already. */
   void record(Connection transaction, String reason) throws SQLException {
     Statements.execute(transaction, BOUND_THE_WAIT);
-    OperatorName.set(transaction, instance);
+    Transactions.nameOperator(transaction, instance);
     Statements.execute(transaction, PAUSE, subscribed.name(), reason, subscribed.subscription());
   }
 

@@ -19,10 +19,10 @@ import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.context.Quarantine;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
-import org.pgonce.internal.jdbc.ClientCheck;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
@@ -50,7 +50,7 @@ public sealed class Settlement permits TransactionalSettlement {
              %s
         FROM pg_catalog.current_setting('idle_in_transaction_session_timeout') AS s (idle)
       """
-          .formatted(ClientCheck.COLUMN);
+          .formatted(PoolSettings.CLIENT_CHECK);
 
   final Registration<?> subscribed;
   final Transactions transactions;

@@ -118,7 +118,7 @@ public final class Installation {
     try {
       return transactions.run(
           transaction -> {
-            OperatorName.set(transaction, instance);
+            Transactions.nameOperator(transaction, instance);
             PinnedPath.pin(transaction);
             bound(transaction);
             return work.on(transaction);
