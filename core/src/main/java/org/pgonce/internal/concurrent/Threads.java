@@ -79,16 +79,11 @@ public final class Threads implements AutoCloseable {
 
   /** Runs the work on the current thread, which is no worker otherwise. */
   public void asOwn(Runnable work) {
-    var before = OWNER.get();
     OWNER.set(this);
     try {
       work.run();
     } finally {
-      if (before == null) {
-        OWNER.remove();
-      } else {
-        OWNER.set(before);
-      }
+      OWNER.remove();
     }
   }
 

@@ -6,8 +6,6 @@ package org.pgonce.internal.handle;
  */
 public final class NewerVersionException extends Exception {
 
-  private static final long serialVersionUID = 1L;
-
   public NewerVersionException(String message) {
     super(message);
   }

@@ -212,15 +212,6 @@ public final class OwnTransaction implements AutoCloseable {
   /** Gives the connection back, closed if that is not possible as it came. */
   @Override
   public void close() {
-    try {
-      giveBack();
-    } catch (SQLException e) {
-      LOG.debug(
-          "pgonce: after {} its connection could not be given back as it came", notification, e);
-    }
-  }
-
-  private void giveBack() throws SQLException {
     end();
     var used = begun;
     try {
@@ -235,6 +226,9 @@ public final class OwnTransaction implements AutoCloseable {
           own.close();
         }
       }
+    } catch (SQLException e) {
+      LOG.debug(
+          "pgonce: after {} its connection could not be given back as it came", notification, e);
     } finally {
       giveBackClosed(); // unless it was given back as it came
     }

@@ -3,8 +3,6 @@ package org.pgonce.internal.handle;
 /** A notification at the end of a longer chain of handlers than its channel allows. */
 public final class TooDeepException extends Exception {
 
-  private static final long serialVersionUID = 1L;
-
   TooDeepException(int depth, int maxDepth) {
     super(
         "it was published at depth %d, by the handler of a notification that a handler published, and so on, and the channel allows a depth of %d: look for a loop of handlers, or raise maxDepth, before it is redriven"

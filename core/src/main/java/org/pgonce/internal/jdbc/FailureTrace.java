@@ -9,8 +9,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FailureTrace extends Exception {
 
-  private static final long serialVersionUID = 1;
-
   // A chain of causes may be a circle, and a stack that overflowed has a thousand calls.
   private static final int DEEPEST = 8;
   private static final int MOST_CALLS = 100;

@@ -18,8 +18,6 @@ import org.pgonce.spi.ListenAddress;
  */
 public final class ListenFailure extends Exception {
 
-  private static final long serialVersionUID = 1;
-
   /** What follows from it. The earlier kinds are tried again sooner. */
   public enum Kind {
     /** No server answers, or the connection broke. An attempt costs nobody anything. */
