@@ -21,11 +21,7 @@ final class BroadcastAssembly {
   private long id = -1;
   private int lastPart;
 
-  /**
-   * A whole message.
-   *
-   * @param depth how many handlers led to it
-   */
+  /** A whole message, and how many handlers led to it. */
   record Message(long id, int version, int depth, String payload) {}
 
   /**

@@ -33,11 +33,7 @@ public record ComposedHandler<T>(Condition<T> condition, BatchHandler<T> handler
         (one, tx) -> further.holds(one, tx) && condition.holds(one, tx), handler, takesList);
   }
 
-  /**
-   * Runs it.
-   *
-   * @return those that it was run for
-   */
+  /** Runs it; returns those that it was run for. */
   public List<Notification<T>> run(List<Notification<T>> notifications, Tx tx) throws Exception {
     var wanted = new ArrayList<Notification<T>>();
     for (var notification : notifications) {

@@ -34,7 +34,6 @@ public final class Delivery<T> {
    * @throws UnreadablePayloadException if there is nothing to run it with
    * @throws NewerVersionException if others have
    * @throws TooDeepException if its channel allows no such depth
-   * @throws Exception whatever the handler throws
    */
   public boolean run(Claim claim, HandlerTx tx) throws Exception {
     return run(notification(claim), tx);
@@ -69,9 +68,8 @@ public final class Delivery<T> {
 
   /**
    * The same for several in one transaction: a handler of lists gets all of them, another one runs
-   * for each, with the context and depth of that notification.
-   *
-   * @return the ids of those that it was run for
+   * for each, with the context and depth of that notification. Returns the ids of those that it was
+   * run for.
    */
   public Set<Long> runAll(List<Claim> claims, GuardedConnection guarded, HandlerTx tx)
       throws Exception {

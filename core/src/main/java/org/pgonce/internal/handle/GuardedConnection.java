@@ -69,11 +69,7 @@ public final class GuardedConnection {
         real, new HandlerScope(real, origin, before, notification, patience));
   }
 
-  /**
-   * Releases the savepoint that was set for a handler which does not run after all.
-   *
-   * @param before as of {@link #over}: null if none was set
-   */
+  /** Releases the savepoint, if one was set, for a handler that does not run after all. */
   public static void unready(Connection real, @Nullable SessionState before) throws SQLException {
     if (before != null) {
       Pipeline.send(HandlerSavepoint.RELEASED, real);
@@ -132,7 +128,6 @@ public final class GuardedConnection {
    * transaction. The latter is sent only where one message takes all, and rolled back if {@link
    * #restoreSession} has something to do.
    *
-   * @param next null if nothing is to follow the commit
    * @throws SQLException as {@link #seal}, or what the statement throws; or it is not committed, or
    *     not known to be; or what begins the next transaction has failed
    */
@@ -255,8 +250,7 @@ public final class GuardedConnection {
    * Sets the session's settings back if the handler changed them for good, and commits that. To be
    * called after the commit.
    *
-   * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, where the
-   *     claim has set another one in it; else null
+   * @param idleTimeout as of {@link SessionState#restore}
    * @return whether it had anything to do
    * @throws SQLException if that is not possible: the connection must not be used any more
    */

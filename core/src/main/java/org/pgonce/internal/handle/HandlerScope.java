@@ -48,9 +48,6 @@ final class HandlerScope {
   private boolean sharesTransaction;
   private final Set<AutoCloseable> open = Collections.newSetFromMap(new IdentityHashMap<>());
 
-  /**
-   * @param before null if the savepoint is not set yet
-   */
   HandlerScope(
       Connection real,
       NotificationHeaders origin,

@@ -32,11 +32,7 @@ public final class HandlerTx implements Tx {
   // Null once the handler has ended.
   private @Nullable Thread handler = Thread.currentThread();
 
-  /**
-   * Of a handler that runs on this thread.
-   *
-   * @param connections called at each use
-   */
+  /** Of a handler that runs on this thread. Each use asks for the connection. */
   public HandlerTx(SqlCall<Connection> connections, Publisher publisher) {
     this.connections = connections;
     this.publisher = publisher;

@@ -51,8 +51,6 @@ public final class OwnTransaction implements AutoCloseable {
       GuardedConnection guarded) {}
 
   /**
-   * @param notification its toString() says in messages which notification is handled
-   * @param origin the headers of what the handler publishes
    * @param token marks its session: of its lease, where it has one
    */
   public OwnTransaction(

@@ -19,11 +19,6 @@ public final class PayloadReader<T> {
     this.codec = codec.with(rules.unknownFields(), rules.missingFields());
   }
 
-  /**
-   * Decodes it.
-   *
-   * @throws NewerVersionException if only later definitions know it
-   */
   public T read(long id, int version, String json)
       throws UnreadablePayloadException, NewerVersionException {
     if (version > rules.version()) {

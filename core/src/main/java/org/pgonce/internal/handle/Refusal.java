@@ -5,8 +5,6 @@ import java.sql.SQLException;
 /**
  * Why a handler may not do something on its connection.
  *
- * @param why what it would break
- * @param instead what to do
  * @param endsTransaction whether the handler has failed even if it swallows the refusal: it goes on
  *     in the belief that it ended its transaction, or in settings that are not those it asked for
  */
@@ -53,10 +51,6 @@ record Refusal(String why, String instead, boolean endsTransaction) {
         false);
   }
 
-  /**
-   * @param what the call or statement
-   * @param notification of the handler
-   */
   SQLException exception(String what, Object notification) {
     return new SQLException(
         "%s is refused in the handler of %s: %s. Instead: %s."

@@ -93,7 +93,6 @@ public final class WorkerSlots {
    * Waits until no worker is left but the stuck ones, and each cut-off is settled.
    *
    * @param end by System.nanoTime()
-   * @return whether that is so
    */
   public synchronized boolean awaitIdle(long end) throws InterruptedException {
     while (!working.isEmpty() || !handling.isEmpty()) {

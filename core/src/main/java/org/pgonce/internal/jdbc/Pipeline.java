@@ -36,11 +36,7 @@ public final class Pipeline {
     /** A constant, in which each question mark is a parameter. */
     String sql();
 
-    /**
-     * Sets its parameters.
-     *
-     * @param first the index of the first one
-     */
+    /** Sets its parameters, from the index {@code first} on. */
     default void bind(PreparedStatement statement, int first) throws SQLException {}
 
     /** Reads its result, which is the current one of the statement. */
@@ -72,11 +68,7 @@ public final class Pipeline {
     void undone();
   }
 
-  /**
-   * The texts of several commands in one.
-   *
-   * @param firsts for each command the index of its first parameter
-   */
+  /** The texts of several commands in one, and the index of the first parameter of each. */
   private record Message(String sql, List<Integer> firsts) {
 
     static Message of(List<String> texts) {

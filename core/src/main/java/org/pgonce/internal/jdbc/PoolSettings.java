@@ -179,10 +179,8 @@ public final class PoolSettings {
     }
 
     /**
-     * Fails a transaction that is not READ COMMITTED and READ WRITE, so that it {@link
-     * #mustBeginAgain}.
-     *
-     * @param column {@link #COLUMN}
+     * Fails a transaction whose {@link #COLUMN} does not say READ COMMITTED and READ WRITE, so that
+     * it {@link #mustBeginAgain}.
      */
     public static void requireFit(String column) throws SQLException {
       if (!AS_NEEDED.equals(column)) {

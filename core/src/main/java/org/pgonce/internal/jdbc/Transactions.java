@@ -36,9 +36,6 @@ public final class Transactions {
   private final PoolSettings pool;
   private final Duration longestCall;
 
-  /**
-   * @param longestCall the most that the driver waits for one answer of the server
-   */
   public Transactions(DataSource dataSource, PoolSettings pool, Duration longestCall) {
     this.dataSource = dataSource;
     this.pool = pool;
@@ -50,11 +47,7 @@ public final class Transactions {
     this(dataSource, new PoolSettings(), longestCall);
   }
 
-  /**
-   * As {@link NamedStatements#problem}.
-   *
-   * @throws SQLException if that cannot be asked now
-   */
+  /** As {@link NamedStatements#problem}. */
   public @Nullable String namedStatementsProblem() throws SQLException {
     return pool.namedStatements().problem(dataSource);
   }

@@ -31,11 +31,7 @@ final class BoundedConnection implements AutoCloseable {
     this.connection = connection;
   }
 
-  /**
-   * Connects. A connection that comes up after the timeout is closed in the background.
-   *
-   * @throws SQLException also if this thread is interrupted; its interrupt flag is then set again
-   */
+  /** Connects. A connection that comes up after the timeout is closed in the background. */
   static BoundedConnection open(
       WakeUpSource source, ListenAddress address, WakeUpSource.Callback callback, Duration timeout)
       throws SQLException {

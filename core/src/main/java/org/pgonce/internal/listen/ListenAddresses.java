@@ -27,11 +27,7 @@ public final class ListenAddresses {
 
   private ListenAddresses() {}
 
-  /**
-   * Asks the first reader that can tell.
-   *
-   * @throws ListenFailure of kind POLLING, with what to do
-   */
+  /** Asks the first reader that can tell. */
   public static List<ListenAddress> of(DataSource dataSource) throws ListenFailure {
     return of(dataSource, READERS);
   }
