@@ -2,7 +2,6 @@ package org.pgonce;
 
 import java.util.Objects;
 import org.pgonce.internal.store.ChannelNames;
-import org.pgonce.internal.store.PublishedChannel;
 import org.pgonce.spi.ChannelFeed;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
@@ -64,8 +63,10 @@ public interface Channel<T> {
     return ChannelOptions.DEFAULT;
   }
 
-  /** What feeds the channel, to be installed and checked with it. */
-  ChannelFeed feed();
+  /** What feeds the channel, to be installed and checked with it. Default: code that publishes. */
+  default ChannelFeed feed() {
+    return ChannelFeed.PUBLISHED;
+  }
 
   /**
    * A channel with {@link Mode#EXACTLY_ONCE} that code publishes to.
@@ -97,6 +98,9 @@ public interface Channel<T> {
     Objects.requireNonNull(payloadType, "payloadType");
     Objects.requireNonNull(mode, "mode");
     Objects.requireNonNull(options, "options");
+    record PublishedChannel<P>(
+        String name, Mode mode, Class<P> payloadType, ChannelOptions options)
+        implements Channel<P> {}
     return new PublishedChannel<>(
         ChannelNames.requireValid("channel", name), mode, payloadType, options.requireFitFor(mode));
   }
