@@ -98,8 +98,7 @@ public interface Channel<T> {
     Objects.requireNonNull(payloadType, "payloadType");
     Objects.requireNonNull(mode, "mode");
     Objects.requireNonNull(options, "options");
-    record PublishedChannel<P>(
-        String name, Mode mode, Class<P> payloadType, ChannelOptions options)
+    record PublishedChannel<P>(String name, Mode mode, Class<P> payloadType, ChannelOptions options)
         implements Channel<P> {}
     return new PublishedChannel<>(
         ChannelNames.requireValid("channel", name), mode, payloadType, options.requireFitFor(mode));

@@ -9,18 +9,17 @@ import org.pgonce.Mode;
  */
 public sealed interface Event {
 
-  /** Something about one attempt at one notification. */
+  /**
+   * One attempt at one notification.
+   *
+   * @param id of the notification
+   * @param attempt from 1
+   */
+  record Attempt(String channel, String subscription, Mode mode, long id, int attempt) {}
+
+  /** Something happened to a notification. */
   sealed interface OfNotification extends Event {
-    String channel();
-
-    String subscription();
-
-    Mode mode();
-
-    long id();
-
-    /** From 1. */
-    int attempt();
+    Attempt about();
   }
 
   /**
@@ -31,8 +30,7 @@ public sealed interface Event {
    *     the end of its delay or that of its backoff, or of the lease of a process that died; zero
    *     in BROADCAST
    */
-  record Claimed(String channel, String subscription, Mode mode, long id, int attempt, Duration lag)
-      implements OfNotification {}
+  record Claimed(Attempt about, Duration lag) implements OfNotification {}
 
   /**
    * A notification was handled, and that is committed.
@@ -41,15 +39,7 @@ public sealed interface Event {
    * @param inHandler the time of the handler and what intercepts it, by the JVM's monotonic clock;
    *     of a batch, the time of all of it
    */
-  record Handled(
-      String channel,
-      String subscription,
-      Mode mode,
-      long id,
-      int attempt,
-      Duration lag,
-      Duration inHandler)
-      implements OfNotification {}
+  record Handled(Attempt about, Duration lag, Duration inHandler) implements OfNotification {}
 
   /**
    * An attempt failed, and that is committed; a further one follows. A batch that failed is no
@@ -61,35 +51,18 @@ public sealed interface Event {
    * @param retryIn from now, by the database's clock
    */
   record Failed(
-      String channel,
-      String subscription,
-      Mode mode,
-      long id,
-      int attempt,
-      Duration inHandler,
-      String errorClass,
-      String reason,
-      Duration retryIn)
+      Attempt about, Duration inHandler, String errorClass, String reason, Duration retryIn)
       implements OfNotification {}
 
   /** A notification is done unhandled, as its handler's condition did not hold; committed. */
-  record Skipped(String channel, String subscription, Mode mode, long id, int attempt)
-      implements OfNotification {}
+  record Skipped(Attempt about) implements OfNotification {}
 
   /**
    * A notification became a dead letter.
    *
    * @param errorClass as in {@link Failed}; empty where no exception led to it: its process died
    */
-  record Dead(
-      String channel,
-      String subscription,
-      Mode mode,
-      long id,
-      int attempt,
-      String errorClass,
-      String reason)
-      implements OfNotification {}
+  record Dead(Attempt about, String errorClass, String reason) implements OfNotification {}
 
   /**
    * This process published, by {@link org.pgonce.PgOnce#publisher} or in a handler; whether that

@@ -381,10 +381,10 @@ class BatchFaultTest {
     Observer observer =
         event -> {
           if (event instanceof Event.Handled said) {
-            told.add("handled " + said.id());
+            told.add("handled " + said.about().id());
           }
           if (event instanceof Event.Skipped said) {
-            told.add("skipped " + said.id());
+            told.add("skipped " + said.about().id());
           }
         };
     var ids = stage.onCall().peek(ORDERS, 4);

@@ -259,7 +259,7 @@ class AblationTest {
     Observer observer =
         event -> {
           if (event instanceof Event.Handled said) {
-            succeeded.add(said.attempt());
+            succeeded.add(said.about().attempt());
           }
         };
     stage

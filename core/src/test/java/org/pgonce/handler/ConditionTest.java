@@ -35,7 +35,7 @@ class ConditionTest {
   private final Observer observer =
       event -> {
         if (event instanceof Event.Skipped said) {
-          skipped.add(said.id());
+          skipped.add(said.about().id());
         }
       };
   private Stage stage;

@@ -70,7 +70,7 @@ class EventTest {
                 .observer(
                     event -> {
                       if (event instanceof Event.OfNotification one) {
-                        var name = event.getClass().getSimpleName() + " " + one.channel();
+                        var name = event.getClass().getSimpleName() + " " + one.about().channel();
                         counters.computeIfAbsent(name, unused -> new LongAdder()).increment();
                       }
                     }))
@@ -120,14 +120,8 @@ class EventTest {
     var handled = events.of(Event.Handled.class).get(0);
     assertThat(events.of(Event.OfNotification.class))
         .hasSize(2)
-        .allSatisfy(
-            one -> {
-              assertThat(one.channel()).isEqualTo("observed");
-              assertThat(one.subscription()).isEqualTo(subscription);
-              assertThat(one.mode()).isEqualTo(mode);
-              assertThat(one.id()).isEqualTo(published.id());
-              assertThat(one.attempt()).isEqualTo(1);
-            });
+        .extracting(Event.OfNotification::about)
+        .containsOnly(new Event.Attempt("observed", subscription, mode, published.id(), 1));
     assertThat(handled.lag()).isEqualTo(claimed.lag()).isGreaterThanOrEqualTo(Duration.ZERO);
     assertThat(handled.inHandler()).isGreaterThanOrEqualTo(Duration.ofMillis(10));
   }
@@ -190,15 +184,15 @@ class EventTest {
     stage.awaitSoon(() -> events.of(Event.Dead.class).size() == 1);
     var failed = events.of(Event.Failed.class);
     assertThat(failed).hasSize(1);
-    assertThat(failed.get(0).attempt()).isEqualTo(1);
-    assertThat(failed.get(0).mode()).isEqualTo(mode);
+    assertThat(failed.get(0).about().attempt()).isEqualTo(1);
+    assertThat(failed.get(0).about().mode()).isEqualTo(mode);
     assertThat(failed.get(0).errorClass()).isEqualTo("java.lang.UnsupportedOperationException");
     assertThat(failed.get(0).reason()).contains("not yet");
     assertThat(failed.get(0).inHandler()).isGreaterThanOrEqualTo(Duration.ofMillis(10));
     assertThat(failed.get(0).retryIn()).isBetween(Duration.ofMillis(1), Duration.ofMillis(50));
     var dead = events.of(Event.Dead.class).get(0);
-    assertThat(dead.attempt()).isEqualTo(2);
-    assertThat(dead.mode()).isEqualTo(mode);
+    assertThat(dead.about().attempt()).isEqualTo(2);
+    assertThat(dead.about().mode()).isEqualTo(mode);
     assertThat(dead.errorClass()).isEqualTo("java.lang.UnsupportedOperationException");
     assertThat(dead.reason()).contains("not yet");
   }
@@ -234,7 +228,7 @@ class EventTest {
         .extracting(one -> one.getClass().getSimpleName())
         .containsExactly(
             "Claimed", "Claimed", "Claimed", "Claimed", "Skipped", "Handled", "Skipped", "Handled");
-    assertThat(events.of(Event.Skipped.class).get(0).mode()).isEqualTo(Mode.EXACTLY_ONCE);
+    assertThat(events.of(Event.Skipped.class).get(0).about().mode()).isEqualTo(Mode.EXACTLY_ONCE);
   }
 
   @Test

@@ -180,7 +180,7 @@ class OverrunTest {
             dropped.add(said.reason());
           }
           if (event instanceof Event.Handled said) {
-            handled.add(said.id());
+            handled.add(said.about().id());
           }
         };
     var goOn = new CountDownLatch(1);

@@ -50,12 +50,12 @@ class PrefetchTest {
   private final Observer observer =
       event -> {
         if (event instanceof Event.Handled said) {
-          if (handled.add(said.id()) && said.id() == breaksAt) {
+          if (handled.add(said.about().id()) && said.about().id() == breaksAt) {
             throw new AssertionError("an observer that breaks");
           }
         }
         if (event instanceof Event.Failed said) {
-          failures.add("attempt " + said.attempt() + ": " + said.reason());
+          failures.add("attempt " + said.about().attempt() + ": " + said.reason());
         }
       };
 

@@ -236,7 +236,7 @@ class AtLeastOnceTest {
     Observer observer =
         event -> {
           if (event instanceof Event.Handled said) {
-            handled.add(said.attempt());
+            handled.add(said.about().attempt());
           }
         };
     var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).observer(observer));

@@ -100,7 +100,7 @@ class LeaseRenewalTest {
     @Override
     public void on(Event event) {
       if (event instanceof Event.Handled said) {
-        handled.add(said.attempt());
+        handled.add(said.about().attempt());
       } else if (event instanceof Event.Failed || event instanceof Event.Dead) {
         others.add(event.toString());
       }

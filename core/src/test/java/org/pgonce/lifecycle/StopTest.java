@@ -195,7 +195,7 @@ class StopTest {
                 .observer(
                     event -> {
                       if (event instanceof Event.Dead said) {
-                        told.add(said.id());
+                        told.add(said.about().id());
                       }
                     }));
     pgonce

@@ -50,15 +50,15 @@ public final class EventMeters implements Observer {
   @Override
   public void on(Event event) {
     if (event instanceof Event.Claimed claimed) {
-      time("pgonce.lag", "From due to claimed", tags(claimed), claimed.lag());
+      time("pgonce.lag", "From due to claimed", tags(claimed.about()), claimed.lag());
     } else if (event instanceof Event.Handled handled) {
-      processed(handled, "handled", NO_ERROR, handled.inHandler());
+      processed(handled.about(), "handled", NO_ERROR, handled.inHandler());
     } else if (event instanceof Event.Failed failed) {
-      processed(failed, "failed", failed.errorClass(), failed.inHandler());
+      processed(failed.about(), "failed", failed.errorClass(), failed.inHandler());
     } else if (event instanceof Event.Skipped skipped) {
-      processed(skipped, "skipped", NO_ERROR, Duration.ZERO);
+      processed(skipped.about(), "skipped", NO_ERROR, Duration.ZERO);
     } else if (event instanceof Event.Dead dead) {
-      processed(dead, "dead", dead.errorClass(), Duration.ZERO);
+      processed(dead.about(), "dead", dead.errorClass(), Duration.ZERO);
     } else if (event instanceof Event.Published published) {
       var outcome = published.isNew() ? "new" : "duplicate";
       count("pgonce.publish", Tags.of("channel", published.channel(), "outcome", outcome));
@@ -77,12 +77,11 @@ public final class EventMeters implements Observer {
     }
   }
 
-  private void processed(
-      Event.OfNotification event, String outcome, String errorClass, Duration time) {
+  private void processed(Event.Attempt attempt, String outcome, String errorClass, Duration time) {
     time(
         "pgonce.process",
         "Handlers that ran, by how the attempt ended",
-        tags(event).and("outcome", outcome, "error", bounded(errorClass)),
+        tags(attempt).and("outcome", outcome, "error", bounded(errorClass)),
         time);
   }
 
@@ -97,14 +96,14 @@ public final class EventMeters implements Observer {
     return errors.contains(errorClass) ? errorClass : "other";
   }
 
-  private static Tags tags(Event.OfNotification event) {
+  private static Tags tags(Event.Attempt attempt) {
     return Tags.of(
         "channel",
-        event.channel(),
+        attempt.channel(),
         "subscription",
-        event.subscription(),
+        attempt.subscription(),
         "mode",
-        event.mode().name());
+        attempt.mode().name());
   }
 
   private void time(String name, String description, Tags tags, Duration time) {

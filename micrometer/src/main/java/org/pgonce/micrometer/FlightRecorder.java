@@ -55,10 +55,11 @@ public final class FlightRecorder implements HandlerInterceptor, Observer {
     if (event instanceof Event.Claimed claimed) {
       var claim = new Claim();
       if (claim.isEnabled()) {
-        claim.channel = claimed.channel();
-        claim.subscription = claimed.subscription();
-        claim.id = claimed.id();
-        claim.attempt = claimed.attempt();
+        var about = claimed.about();
+        claim.channel = about.channel();
+        claim.subscription = about.subscription();
+        claim.id = about.id();
+        claim.attempt = about.attempt();
         claim.lag = claimed.lag().toNanos();
         claim.commit();
       }

@@ -22,21 +22,18 @@ class EventMetersTest {
 
   @Test
   void lagIsFromDueToClaimed() {
-    meters.on(new Event.Claimed("mails", "default", Mode.EXACTLY_ONCE, 1, 1, LAG));
+    meters.on(new Event.Claimed(attempt(1, 1), LAG));
     var lag = registry.get("pgonce.lag").tags("channel", "mails", "subscription", "default");
     assertThat(lag.tag("mode", "EXACTLY_ONCE").timer().totalTime(MILLIS)).isEqualTo(30);
   }
 
   @Test
   void eachOutcomeOfAnAttemptIsOfItsOwn() {
-    meters.on(new Event.Handled("mails", "default", Mode.EXACTLY_ONCE, 1, 1, LAG, TIME));
-    meters.on(
-        new Event.Failed(
-            "mails", "default", Mode.EXACTLY_ONCE, 2, 1, TIME, "java.io.IOException", "no", LAG));
-    meters.on(new Event.Skipped("mails", "default", Mode.EXACTLY_ONCE, 3, 1));
-    meters.on(
-        new Event.Dead("mails", "default", Mode.EXACTLY_ONCE, 2, 2, "java.io.IOException", "no"));
-    meters.on(new Event.Dead("mails", "default", Mode.EXACTLY_ONCE, 4, 1, "", "too deep"));
+    meters.on(new Event.Handled(attempt(1, 1), LAG, TIME));
+    meters.on(new Event.Failed(attempt(2, 1), TIME, "java.io.IOException", "no", LAG));
+    meters.on(new Event.Skipped(attempt(3, 1)));
+    meters.on(new Event.Dead(attempt(2, 2), "java.io.IOException", "no"));
+    meters.on(new Event.Dead(attempt(4, 1), "", "too deep"));
 
     assertThat(process("handled", "none")).isEqualTo(1);
     assertThat(process("failed", "java.io.IOException")).isEqualTo(1);
@@ -45,6 +42,10 @@ class EventMetersTest {
     assertThat(process("dead", "none")).isEqualTo(1);
     assertThat(registry.get("pgonce.process").tag("outcome", "handled").timer().totalTime(MILLIS))
         .isEqualTo(7);
+  }
+
+  private static Event.Attempt attempt(long id, int attempt) {
+    return new Event.Attempt("mails", "default", Mode.EXACTLY_ONCE, id, attempt);
   }
 
   private double process(String outcome, String error) {
@@ -68,11 +69,7 @@ class EventMetersTest {
   @Test
   void aHundredErrorClassesHaveNamesAndNoMore() {
     IntStream.rangeClosed(1, 300)
-        .forEach(
-            n ->
-                meters.on(
-                    new Event.Dead(
-                        "mails", "default", Mode.EXACTLY_ONCE, n, 1, "Error" + n, "no")));
+        .forEach(n -> meters.on(new Event.Dead(attempt(n, 1), "Error" + n, "no")));
     assertThat(registry.find("pgonce.process").timers()).hasSize(101);
     assertThat(process("dead", "other")).isEqualTo(200);
     assertThat(process("dead", "Error100")).isEqualTo(1);

@@ -59,9 +59,7 @@ public final class Reports {
   }
 
   public void claimed(long id, int attempt, Duration lag) {
-    observer.on(
-        new Event.Claimed(
-            subscribed.name(), subscribed.subscription(), subscribed.mode(), id, attempt, lag));
+    observer.on(new Event.Claimed(about(id, attempt), lag));
   }
 
   public void settled(Claim claim, boolean handled, Duration inHandler) {
@@ -76,12 +74,8 @@ public final class Reports {
    * @param handled whether its handler was run
    */
   public void settled(long id, int attempt, Duration lag, boolean handled, Duration inHandler) {
-    var name = subscribed.name();
-    var subscription = subscribed.subscription();
-    observer.on(
-        handled
-            ? new Event.Handled(name, subscription, subscribed.mode(), id, attempt, lag, inHandler)
-            : new Event.Skipped(name, subscription, subscribed.mode(), id, attempt));
+    var about = about(id, attempt);
+    observer.on(handled ? new Event.Handled(about, lag, inHandler) : new Event.Skipped(about));
   }
 
   /** A broadcast is gone. */
@@ -130,11 +124,7 @@ public final class Reports {
         dueIn(verdict.delay());
         observer.on(
             new Event.Failed(
-                subscribed.name(),
-                subscribed.subscription(),
-                subscribed.mode(),
-                claim.id(),
-                claim.attempt(),
+                about(claim.id(), claim.attempt()),
                 failure.inHandler(),
                 failure.cause().getClass().getName(),
                 verdict.why(),
@@ -177,13 +167,12 @@ public final class Reports {
             : FailureTrace.of(cause));
     observer.on(
         new Event.Dead(
-            subscribed.name(),
-            subscribed.subscription(),
-            subscribed.mode(),
-            claim.id(),
-            attempt,
-            cause == null ? "" : cause.getClass().getName(),
-            why));
+            about(claim.id(), attempt), cause == null ? "" : cause.getClass().getName(), why));
+  }
+
+  private Event.Attempt about(long id, int attempt) {
+    return new Event.Attempt(
+        subscribed.name(), subscribed.subscription(), subscribed.mode(), id, attempt);
   }
 
   private void gone(Claim claim, Verdict verdict) {
