@@ -40,17 +40,6 @@ public record Notification<T>(
     int depth,
     T payload) {
 
-  /**
-   * A first attempt, for tests of a handler: id 1, delivery key {@code <channel>:test:1}, stored at
-   * the epoch, without context, of depth 0.
-   */
-  public static <T> Notification<T> of(Channel<T> channel, T payload) {
-    var name = channel.name();
-    var subscription = channel.options().names().iterator().next();
-    return new Notification<>(
-        name, subscription, 1, name + ":test:1", 1, Instant.EPOCH, Map.of(), 0, payload);
-  }
-
   /** Channel, id and attempt; never the payload, which may be secret. */
   @Override
   public String toString() {

@@ -2,13 +2,16 @@ package org.pgonce.test;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
+import org.pgonce.Notification;
 import org.pgonce.PublishOptions;
 import org.pgonce.Published;
 import org.pgonce.Publisher;
@@ -20,7 +23,7 @@ import org.pgonce.internal.handle.HandlerTx;
  *
  * <pre>{@code
  * var tx = new RecordingTx();
- * greet.handle(Notification.of(SIGNED_UP, new SignedUp(42)), tx);
+ * greet.handle(RecordingTx.notification(SIGNED_UP, new SignedUp(42)), tx);
  * assertThat(tx.published(GREETED)).containsExactly(new Greeted(42));
  * }</pre>
  *
@@ -43,6 +46,17 @@ public final class RecordingTx implements Tx, AutoCloseable {
   /** With this database, opened when it is first used. */
   public RecordingTx(DataSource dataSource) {
     this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
+  }
+
+  /**
+   * A first attempt, to be given to a handler: id 1, delivery key {@code <channel>:test:1}, stored
+   * at the epoch, without context, of depth 0.
+   */
+  public static <T> Notification<T> notification(Channel<T> channel, T payload) {
+    var name = channel.name();
+    var subscription = channel.options().names().iterator().next();
+    return new Notification<>(
+        name, subscription, 1, name + ":test:1", 1, Instant.EPOCH, Map.of(), 0, payload);
   }
 
   /** What was published, with its options. */

@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
-import org.pgonce.Notification;
 import org.pgonce.PublishOptions;
 import org.pgonce.Tx.Outcome;
 
@@ -68,7 +67,7 @@ class RecordingTxTest {
 
   @Test
   void api_aNotificationForAUnitTest() {
-    var one = Notification.of(ONE, 42);
+    var one = RecordingTx.notification(ONE, 42);
     assertThat(one.payload()).isEqualTo(42);
     assertThat(one.channel()).isEqualTo("one");
     assertThat(one.subscription()).isEqualTo("default");

@@ -9,7 +9,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.pgonce.Handler;
-import org.pgonce.Notification;
 import org.pgonce.RejectedException;
 import org.pgonce.test.SignUpTest.Greeted;
 import org.pgonce.test.SignUpTest.SignedUp;
@@ -60,7 +59,7 @@ class SnippetsTest {
   void publishesLater() throws Exception {
     Handler<SignedUp> remind = (signedUp, tx) -> tx.publish(GREETED, new Greeted(7));
     try (var tx = new RecordingTx()) { // no database
-      remind.handle(Notification.of(SIGNED_UP, new SignedUp(7)), tx);
+      remind.handle(RecordingTx.notification(SIGNED_UP, new SignedUp(7)), tx);
       assertThat(tx.published(GREETED)).containsExactly(new Greeted(7));
     }
   }
