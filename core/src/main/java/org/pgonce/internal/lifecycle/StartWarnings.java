@@ -2,7 +2,6 @@ package org.pgonce.internal.lifecycle;
 
 import java.lang.module.ModuleDescriptor.Version;
 import java.util.List;
-import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
@@ -67,15 +66,11 @@ final class StartWarnings {
   }
 
   static @Nullable String ofDriver(String name) {
-    return VERSION
-        .matcher(name)
-        .results()
-        .map(MatchResult::group)
-        .filter(version -> Version.parse(version).compareTo(OLDEST_DRIVER) < 0)
-        .map(
-            "pgjdbc is of version %s, older than any that pgonce is tried with: use 42.7.8 or later"
-                ::formatted)
-        .findFirst()
-        .orElse(null);
+    var version = VERSION.matcher(name);
+    if (!version.find() || Version.parse(version.group()).compareTo(OLDEST_DRIVER) >= 0) {
+      return null;
+    }
+    return "pgjdbc is of version %s, older than any that pgonce is tried with: use %s or later"
+        .formatted(version.group(), OLDEST_DRIVER);
   }
 }
