@@ -62,7 +62,8 @@ public record PublishOptions(
     if (orderKey != null) {
       StorableText.requireKey("orderKey", orderKey);
     }
-    context = ContextJson.requireStorable(context);
+    var unused = ContextJson.of(context); // refuses what cannot be stored
+    context = Map.copyOf(context);
   }
 
   /** Due so long after its publishing, instead of at a time. */

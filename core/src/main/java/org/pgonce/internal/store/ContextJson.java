@@ -44,16 +44,6 @@ public final class ContextJson {
   }
 
   /**
-   * A copy of it.
-   *
-   * @throws IllegalArgumentException if it cannot be stored
-   */
-  public static Map<String, String> requireStorable(Map<String, String> context) {
-    var unused = of(context);
-    return Map.copyOf(context);
-  }
-
-  /**
    * What somebody has set: numbers and booleans as their text; none if it is no object of such, as
    * pgonce.current_context() has it.
    */
