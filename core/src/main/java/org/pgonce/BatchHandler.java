@@ -17,11 +17,9 @@ public interface BatchHandler<T> {
    * they come again one by one, in lists of one, so that only those fail that do. Two batches that
    * update the same rows in different orders deadlock: sort what is to be updated by its key first.
    *
-   * <p>The transaction has the context of the notifications ({@link WriterContext}) where it is the
-   * same for all of them, and none where it differs. {@code
-   * PublishOptions.DEFAULT.withContext(notification.context())} publishes with that of one of them;
-   * for triggers and SQL, {@code WriterContext.clear} and {@code set} change that of the
-   * transaction. What is published is one deeper than the deepest of them.
+   * <p>The transaction has the {@link WriterContext} of the notifications where it is the same for
+   * all of them, and none where it differs; {@link PublishOptions#withContext} publishes with that
+   * of one of them. What is published is one deeper than the deepest of them.
    *
    * @param notifications at least one, in the order of their ids; unmodifiable
    * @param tx the transaction that all of them are settled in

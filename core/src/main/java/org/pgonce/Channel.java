@@ -68,20 +68,12 @@ public interface Channel<T> {
     return ChannelFeed.PUBLISHED;
   }
 
-  /**
-   * A channel with {@link Mode#EXACTLY_ONCE} that code publishes to.
-   *
-   * @throws IllegalArgumentException if the name is not as {@link #name()} says
-   */
+  /** As {@link #of(String, Class, Mode)}, with {@link Mode#EXACTLY_ONCE}. */
   static <T> Channel<T> of(String name, Class<T> payloadType) {
     return of(name, payloadType, Mode.EXACTLY_ONCE);
   }
 
-  /**
-   * A channel with the given mode that code publishes to.
-   *
-   * @throws IllegalArgumentException if the name is not as {@link #name()} says
-   */
+  /** As {@link #of(String, Class, Mode, ChannelOptions)}, with {@link ChannelOptions#DEFAULT}. */
   static <T> Channel<T> of(String name, Class<T> payloadType, Mode mode) {
     return of(name, payloadType, mode, ChannelOptions.DEFAULT);
   }

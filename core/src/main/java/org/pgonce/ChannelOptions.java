@@ -11,8 +11,8 @@ import org.pgonce.internal.store.ChannelNames;
 /**
  * What a channel is installed with beside its name, mode and feed, and how its payloads are read.
  * Immutable; the {@code with…} methods return changed copies. {@link PgOnce#install} brings changes
- * into the database. A listener whose definition differs from the installed one does not handle the
- * channel. The rules for payloads are not installed, but for the version in a trigger.
+ * into the database; {@link PgOnce#start} says what listeners with another definition do. The rules
+ * for payloads are not installed, but for the version in a trigger.
  *
  * @param subscriptions named handlers, each of which handles each notification once, with retries
  *     and dead letters of its own. The value is a filter: the subscription gets the notifications
@@ -26,8 +26,9 @@ import org.pgonce.internal.store.ChannelNames;
  * @param maxDepth how often a notification may be published by the handler of one that was itself
  *     published by a handler, and so on. What is deeper becomes a dead letter at once; a broadcast
  *     is dropped where it is heard; the publisher gets no error. Counted is what is published in
- *     the handler's transaction, by triggers too, and by {@link Publisher} on the handler's thread.
- *     1 to 10,000, default 100
+ *     the handler's transaction, by triggers too, and by {@link Publisher} on the handler's thread,
+ *     whatever its connection, in whose transaction it sets {@code pgonce.depth}. 1 to 10,000,
+ *     default 100
  * @param maxRate notifications per second that all processes together begin to handle, for each
  *     subscription; each attempt counts. 1 to 1,000,000, or {@link #NO_MAX_RATE}, the default
  * @param maxPerKey notifications of one key ({@link PublishOptions#withOrderKey}) that all

@@ -4,9 +4,11 @@ package org.pgonce;
 public enum Mode {
   /**
    * Stored, and handled in one transaction: claim, handler, delete. What the handler writes through
-   * the supplied connection takes effect exactly once for as long as PostgreSQL keeps what it
-   * acknowledged. The handler may start more than once; what it does elsewhere happens at least
-   * once. The default.
+   * the supplied transaction takes effect exactly once for as long as PostgreSQL keeps what it
+   * acknowledged. The handler itself may start more than once. What it does elsewhere happens at
+   * least once, and {@link Notification#deliveryKey()} lets the other side drop the repeats. After
+   * a failover to a lagging standby, or a restore, committed work can be undone and so repeat. The
+   * default.
    */
   EXACTLY_ONCE,
 

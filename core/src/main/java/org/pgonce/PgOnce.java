@@ -33,11 +33,7 @@ import org.pgonce.spi.PayloadCodec;
  * }
  * }</pre>
  *
- * <p>What is promised, in {@link Mode#EXACTLY_ONCE}: what a handler writes through the supplied
- * transaction takes effect exactly once for as long as PostgreSQL keeps what it acknowledged. The
- * handler itself may start more than once. What it does elsewhere happens at least once, and {@link
- * Notification#deliveryKey()} lets the other side drop the repeats. After a failover to a lagging
- * standby, or a restore, committed work can be undone and so repeat.
+ * <p>Each {@link Mode} says what it promises; the default is {@link Mode#EXACTLY_ONCE}.
  *
  * <p>Safe for use by several threads. One instance per process and database; while it listens it
  * holds one LISTEN connection outside the data source, and takes others from it as it works.

@@ -16,7 +16,10 @@ import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.WakeUpSource;
 
-/** Settings of a {@link PgOnce}. Not safe for use by several threads. */
+/**
+ * Settings of a {@link PgOnce}. A value outside its bounds is an {@link IllegalArgumentException},
+ * null a {@link NullPointerException}; nothing is set then. Not safe for use by several threads.
+ */
 public final class PgOnceBuilder {
 
   private static final Duration HOUR = Duration.ofHours(1);
@@ -82,7 +85,6 @@ public final class PgOnceBuilder {
    *
    * @param interval 50 ms to 10 minutes
    * @param echoDeadline 50 ms to 1 minute
-   * @throws IllegalArgumentException if one of them is outside its bounds
    */
   public PgOnceBuilder heartbeat(Duration interval, Duration echoDeadline) {
     Objects.requireNonNull(interval, "interval");
@@ -102,7 +104,6 @@ public final class PgOnceBuilder {
    * each 150 s; both sooner with a shorter interval, and with each poll where polls are rarer.
    *
    * @param pollInterval 10 ms to 1 hour
-   * @throws IllegalArgumentException if it is outside these bounds
    */
   public PgOnceBuilder pollInterval(Duration pollInterval) {
     OptionRanges.require(
@@ -116,7 +117,6 @@ public final class PgOnceBuilder {
    * s. What waiting does not mend (a password, a right, a missing channel) is an error at once.
    *
    * @param startTimeout 0 to 1 hour; 0: the first failure is the last
-   * @throws IllegalArgumentException if it is outside these bounds
    */
   public PgOnceBuilder startTimeout(Duration startTimeout) {
     OptionRanges.require("startTimeout", startTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
@@ -129,7 +129,6 @@ public final class PgOnceBuilder {
    * s.
    *
    * @param stopTimeout 0 to 1 hour
-   * @throws IllegalArgumentException if it is outside these bounds
    */
   public PgOnceBuilder stopTimeout(Duration stopTimeout) {
     OptionRanges.require("stopTimeout", stopTimeout, Duration.ZERO, HOUR, "0 and 1 hour");
@@ -138,10 +137,8 @@ public final class PgOnceBuilder {
   }
 
   /**
-   * The process's name in the view {@code pgonce.listener_status}, 1 to 200 characters. Default its
-   * process id.
-   *
-   * @throws IllegalArgumentException if it is blank or longer
+   * The process's name in the view {@code pgonce.listener_status}, 1 to 200 characters, not blank.
+   * Default its process id.
    */
   public PgOnceBuilder instance(String name) {
     Objects.requireNonNull(name, "name");
@@ -153,11 +150,7 @@ public final class PgOnceBuilder {
     return this;
   }
 
-  /**
-   * Adds interceptors of every handler, inside those that were added before. Default none.
-   *
-   * @throws NullPointerException if one of them is null
-   */
+  /** Adds interceptors of every handler, inside those that were added before. Default none. */
   public PgOnceBuilder interceptors(HandlerInterceptor... interceptors) {
     this.interceptors.addAll(List.of(interceptors));
     return this;

@@ -14,9 +14,11 @@ import org.pgonce.spi.PayloadCodec;
  * Publishes to channels in the caller's transaction: the notification and its wake-up exist if and
  * only if that transaction commits. With autocommit on, each call is a transaction of its own.
  *
- * <p>On a handler's thread each call counts for {@link ChannelOptions#maxDepth()}, whatever its
- * connection, and sets the depth ({@code pgonce.depth}) in its transaction until that ends. What is
- * too deep is no error here.
+ * <p>Each call that publishes throws, before any SQL runs, a {@link NullPointerException} if a
+ * payload is null, and an {@link IllegalArgumentException} if one cannot be encoded or holds text
+ * that PostgreSQL cannot store (NUL, lone surrogate). It throws an {@link SQLException} if the
+ * database refuses, for example because the channel is not installed. On a handler's thread it
+ * counts for {@link ChannelOptions#maxDepth()}.
  *
  * <p>Immutable and safe for use by several threads; needs no listener and holds nothing open. The
  * connection's role needs {@code pgonce_publisher}.
@@ -53,10 +55,6 @@ public class Publisher {
    * Publishes one notification.
    *
    * @return its id
-   * @throws IllegalArgumentException if the payload cannot be encoded, or holds text that
-   *     PostgreSQL cannot store (NUL, lone surrogate); before any SQL runs
-   * @throws NullPointerException if the payload is null; before any SQL runs
-   * @throws SQLException if the database refuses, for example because the channel is not installed
    */
   public <T> long publish(Connection transaction, Channel<T> channel, T payload)
       throws SQLException {
@@ -70,8 +68,6 @@ public class Publisher {
    * Publishes one notification per payload, in their order, in one statement and with one wake-up.
    *
    * @return their ids, in the order of the payloads
-   * @throws IllegalArgumentException as for {@link #publish}; none is published then
-   * @throws NullPointerException if a payload is null; none is published then
    */
   public <T> List<Long> publishAll(Connection transaction, Channel<T> channel, List<T> payloads)
       throws SQLException {
@@ -95,10 +91,10 @@ public class Publisher {
    * transaction again then.
    *
    * @return its id and whether it was stored: not if its delivery key is there already
-   * @throws IllegalArgumentException as for {@link #publish(Connection, Channel, Object)}; and if
-   *     the channel has no such option, see {@link PublishOptions}; before any SQL runs
-   * @throws SQLException if the database refuses; with SQLState PO004 if {@link
-   *     PublishOptions#samePayload()} is asked for and the key was given to another payload
+   * @throws IllegalArgumentException also if the channel has no such option, see {@link
+   *     PublishOptions}; before any SQL runs
+   * @throws SQLException also, with SQLState PO004, if {@link PublishOptions#samePayload()} is
+   *     asked for and the key was given to another payload
    */
   public <T> Published publish(
       Connection transaction, Channel<T> channel, T payload, PublishOptions options)
@@ -117,7 +113,6 @@ public class Publisher {
    * @return for each what {@link #publish(Connection, Channel, Object, PublishOptions)} returns, in
    *     the order of the messages
    * @throws IllegalArgumentException as there; none is published then
-   * @throws SQLException as there
    */
   public <T> List<Published> publishEach(
       Connection transaction, Channel<T> channel, List<Message<T>> messages) throws SQLException {

@@ -46,8 +46,8 @@ public record Status(
    * @param claims claims since the start; in BROADCAST, which has none, messages handled
    * @param emptyClaims those among them that found nothing
    * @param paused the pause, as this process has learnt from the database; null if there is none
-   * @param outdated why this process does not handle it any more, and what to do: the channel was
-   *     installed with another definition than this process has, or dropped. Null if it does
+   * @param outdated why this process does not handle it any more, and what to do, see {@link
+   *     org.pgonce.spi.Event.Outdated}; null if it does
    */
   public record ChannelActivity(
       String channel,

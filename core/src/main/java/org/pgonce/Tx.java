@@ -54,11 +54,10 @@ public interface Tx {
    * Mode#BROADCAST} without a transaction it runs when the handler has returned.
    *
    * <p>Runs on this thread before that claims again, outside of the transaction and of the handler
-   * timeout. It takes as long as it takes: the worker, which counts for {@link
-   * ListenOptions#concurrency()}, waits for it, and so does {@link PgOnce#stop}, which interrupts
-   * it when its time is over, and each that follows. No connection of the transaction is held
-   * meanwhile, unless the run is undone to run again. Where one is registered in {@link
-   * Mode#EXACTLY_ONCE}, its worker does not claim the next notification together with the commit.
+   * timeout. Nothing bounds it: the worker, which counts for {@link ListenOptions#concurrency()},
+   * waits for it, and so does {@link PgOnce#stop}, which interrupts it when its time is over, and
+   * each that follows. No connection of the transaction is held meanwhile, unless the run is undone
+   * to run again.
    *
    * <p>Several run in the order of their registration, of a batch all together; of a batch, behind
    * those of the same claim that were handled one by one. What one throws is logged, and changes

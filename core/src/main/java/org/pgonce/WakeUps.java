@@ -11,13 +11,11 @@ package org.pgonce;
  */
 public enum WakeUps {
   /**
-   * Each commit, unless the channel's notify gate is open: a listener that hears more than some 250
-   * wake-ups a second, or some 30 while writers wait for one another, opens it and claims every two
-   * milliseconds; writers that see it open leave NOTIFY out. The listener closes it when there is
-   * less to do. A commit that comes after the gate was closed, by a writer that saw it open, is
-   * found by the poll within a second. Nor is anybody notified while nobody listens. The default.
-   * Where processes listen for some subscriptions of the channel each, and none for all of them,
-   * the gate stays closed.
+   * Each commit, unless nobody listens, or the channel's notify gate is open: a listener to all of
+   * its subscriptions that hears more than some 250 wake-ups a second, or some 30 while writers
+   * wait for one another, opens it until there is less to do, and claims every two milliseconds. A
+   * commit that comes after the gate was closed, by a writer that saw it open, is found by the poll
+   * within a second. The default.
    */
   GATED,
 
