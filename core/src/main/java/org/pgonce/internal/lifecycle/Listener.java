@@ -80,12 +80,7 @@ public final class Listener {
     this.shutdown = new Shutdown(this::stopParts, this::unregister, slots, context.threads());
   }
 
-  /**
-   * Checks, then begins to listen, if there is anything to listen to. Stops itself if that fails.
-   *
-   * @throws PgOnceException if something would keep a notification from being handled, naming all
-   *     of it; or it was stopped meanwhile
-   */
+  /** As {@link org.pgonce.PgOnce#start}. Stops itself if that fails. */
   public void start() throws InterruptedException {
     try {
       begin();
@@ -296,13 +291,7 @@ public final class Listener {
         targets.stream().map(PollTarget::activity).toList());
   }
 
-  /**
-   * Ends as {@link Shutdown} says. A start that is under way is not waited for: it takes no further
-   * step.
-   *
-   * @return whether all handlers ended by themselves
-   * @throws IllegalStateException if a handler or an observer calls it
-   */
+  /** As {@link org.pgonce.PgOnce#stop}: a start that is under way takes no further step. */
   public boolean stop(Duration deadline) throws InterruptedException {
     refuseFromWithin();
     synchronized (this) {
@@ -315,11 +304,7 @@ public final class Listener {
     }
   }
 
-  /**
-   * Does nothing on a thread that is not this listener's.
-   *
-   * @throws IllegalStateException if a handler or an observer calls it
-   */
+  /** Throws where a handler or an observer of this listener calls it. */
   public void refuseFromWithin() {
     if (context.threads().isOwn()) {
       throw new IllegalStateException(
@@ -349,11 +334,9 @@ public final class Listener {
   }
 
   /**
-   * Waits until it has stopped. If the JVM is told to end meanwhile (SIGTERM, Ctrl-C), that closes
-   * it first. While nobody waits here the JVM ends at once, as with a kill, and what was claimed is
-   * claimed again.
+   * As {@link org.pgonce.PgOnce#awaitStopped}.
    *
-   * @param close stops it
+   * @param close stops it when the JVM is told to end
    * @param longest how long to wait for that
    */
   public void awaitStopped(Runnable close, Duration longest) throws InterruptedException {

@@ -15,10 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Stops a listener: no new claims; waits for the handlers that run; then interrupts those that are
- * left and gives their notifications back. Several threads may call it: the earliest deadline
- * counts. An interrupt ends the wait for the handlers, and the rest is done all the same. SIGTERM
- * comes in by the hook that {@link Listener#awaitStopped} installs.
+ * Stops a listener, as {@link org.pgonce.PgOnce#stop} says. SIGTERM comes in by the hook that
+ * {@link Listener#awaitStopped} installs.
  */
 final class Shutdown {
 

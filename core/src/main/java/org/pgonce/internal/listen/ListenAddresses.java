@@ -12,16 +12,11 @@ public final class ListenAddresses {
 
   private static final List<DataSourceReader> READERS = Services.found(DataSourceReader.class);
 
-  /** Where to listen. Called before each connect, so that a rotated password is picked up. */
+  /** Where to listen, as {@link DataSourceReader#addresses} says it. */
   @FunctionalInterface
   public interface Lookup {
 
-    /**
-     * Returns the hosts of one cluster, at least one. They are tried in this order until one
-     * listens.
-     *
-     * @throws ListenFailure of kind POLLING if no address is known
-     */
+    /** Throws a {@link ListenFailure} of kind POLLING if no address is known. */
     List<ListenAddress> find() throws ListenFailure;
   }
 

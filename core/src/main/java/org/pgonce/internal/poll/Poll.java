@@ -99,7 +99,6 @@ public final class Poll {
 
   /**
    * @param interval between two polls where nothing asks for one
-   * @param listening how this process listens
    */
   public Poll(
       ListenerContext context, UUID listener, Duration interval, Supplier<ListenStatus> listening) {

@@ -24,10 +24,6 @@ public interface PollTarget {
   /** Why nothing of it is handled here, as it was installed otherwise since; null if it is. */
   @Nullable String difference();
 
-  /**
-   * What a poll says of it.
-   *
-   * @param poll its number
-   */
+  /** What the poll of this number says of it. */
   void polled(PollAnswer answer, long poll);
 }

@@ -104,11 +104,8 @@ public final class Pausing {
   }
 
   /**
-   * A poll has answered.
-   *
-   * @param found null if it is not paused
-   * @param poll its number
-   * @return whether that ends a pause
+   * The poll of this number has answered; {@code found} is null if it is not paused. Returns
+   * whether that ends a pause.
    */
   public boolean polled(@Nullable Paused found, long poll) {
     Paused before;

@@ -68,11 +68,7 @@ public final class Reports {
     }
   }
 
-  /**
-   * A notification is done.
-   *
-   * @param handled whether its handler was run
-   */
+  /** A notification is done: {@code handled}, or skipped by its condition. */
   public void settled(long id, int attempt, Duration lag, boolean handled, Duration inHandler) {
     var about = about(id, attempt);
     observer.on(handled ? new Event.Handled(about, lag, inHandler) : new Event.Skipped(about));

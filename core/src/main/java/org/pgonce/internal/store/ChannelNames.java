@@ -16,12 +16,7 @@ public final class ChannelNames {
 
   private ChannelNames() {}
 
-  /**
-   * Returns the name.
-   *
-   * @param what it is a name of
-   * @throws IllegalArgumentException that says what is wrong with it
-   */
+  /** Returns the name, or throws an IllegalArgumentException that says what is wrong with it. */
   public static String requireValid(String what, String name) {
     if (!VALID.matcher(name).matches()) {
       throw new IllegalArgumentException(
@@ -31,12 +26,7 @@ public final class ChannelNames {
     return name;
   }
 
-  /**
-   * Two channels of the same name would take the place of each other.
-   *
-   * @throws IllegalArgumentException if two have the same name
-   * @throws NullPointerException if one is null
-   */
+  /** Two channels of the same name would take the place of each other. */
   public static void requireDifferent(Channel<?>... channels) {
     var names = new HashSet<String>();
     for (var channel : channels) {

@@ -79,11 +79,7 @@ public final class Installation {
     return true;
   }
 
-  /**
-   * Compares them with the database.
-   *
-   * @throws PgOnceException naming all differences
-   */
+  /** Compares them with the database, and names all differences in a {@link PgOnceException}. */
   public void check(List<Channel<?>> channels) {
     List<String> problems;
     try {

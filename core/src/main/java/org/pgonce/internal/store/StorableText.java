@@ -18,11 +18,7 @@ public final class StorableText {
 
   private StorableText() {}
 
-  /**
-   * Returns a delivery key or an order key.
-   *
-   * @throws IllegalArgumentException that says what is wrong with it
-   */
+  /** Returns a delivery key or an order key that can be stored, or says what is wrong with it. */
   public static String requireKey(String what, String key) {
     // As PostgreSQL counts them: a character beyond the first 65,536 is two in Java.
     var length = key.codePointCount(0, key.length());
@@ -39,7 +35,6 @@ public final class StorableText {
    * reads the field as text would fail.
    *
    * @param what it is the JSON of, for messages
-   * @throws IllegalArgumentException that says what is wrong with it
    */
   public static String requireJson(String what, String json) {
     var named = "the JSON of " + what;
