@@ -1,6 +1,7 @@
 package org.pgonce.spring.boot3;
 
 import org.pgonce.spring.internal.PgOnceLifecycle;
+import org.springframework.boot.actuate.autoconfigure.availability.AvailabilityProbesAutoConfiguration;
 import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.health.HealthIndicator;
@@ -11,7 +12,9 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
 
 /** Health, and its place in the readiness group. */
-@AutoConfiguration(after = PgOnceAutoConfiguration.class)
+// Behind the probes, which make the group readiness where no property names it.
+@AutoConfiguration(
+    after = {PgOnceAutoConfiguration.class, AvailabilityProbesAutoConfiguration.class})
 @ConditionalOnClass({HealthIndicator.class, SecurityContext.class})
 @ConditionalOnBean(PgOnceLifecycle.class)
 @ConditionalOnEnabledHealthIndicator("pgonce")

@@ -1,8 +1,12 @@
 package org.pgonce.spring.boot3;
 
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.EndpointId;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.web.AdditionalPathsMapper;
+import org.springframework.boot.actuate.endpoint.web.WebServerNamespace;
 import org.springframework.boot.actuate.health.AdditionalHealthEndpointPath;
 import org.springframework.boot.actuate.health.HealthEndpointGroup;
 import org.springframework.boot.actuate.health.HealthEndpointGroups;
@@ -41,8 +45,9 @@ final class ReadinessGroup implements HealthEndpointGroupsPostProcessor {
         .orElse(false);
   }
 
+  /** Boot's bean is a mapper of paths too, and is asked for as one by Spring Security's rules. */
   private record Groups(HealthEndpointGroups others, HealthEndpointGroup readiness)
-      implements HealthEndpointGroups {
+      implements HealthEndpointGroups, AdditionalPathsMapper {
 
     @Override
     public HealthEndpointGroup getPrimary() {
@@ -57,6 +62,14 @@ final class ReadinessGroup implements HealthEndpointGroupsPostProcessor {
     @Override
     public @Nullable HealthEndpointGroup get(String name) {
       return NAME.equals(name) ? readiness : others.get(name);
+    }
+
+    @Override
+    public @Nullable List<String> getAdditionalPaths(
+        EndpointId endpoint, WebServerNamespace namespace) {
+      return others instanceof AdditionalPathsMapper mapper
+          ? mapper.getAdditionalPaths(endpoint, namespace)
+          : null;
     }
   }
 

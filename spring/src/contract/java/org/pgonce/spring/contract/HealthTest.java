@@ -10,6 +10,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.contract.ContractApplication.Job;
@@ -60,6 +62,49 @@ class HealthTest {
       assertThat(get(actuator + "/health/liveness")).startsWith("200");
     }
   }
+
+  /** Boot makes the group itself then, and not from properties. */
+  @Test
+  void readinessHasItWhereNoPropertyNamesTheGroup(TestDatabase database) throws Exception {
+    var context =
+        ContractApplication.start(
+            database,
+            WebApplicationType.SERVLET,
+            Fails.class,
+            "server.port=0",
+            "server.address=127.0.0.1",
+            "management.endpoint.health.probes.enabled=true");
+    try (var service = new Service(database, context)) {
+      var port = context.getEnvironment().getProperty("local.server.port");
+      var health = "http://127.0.0.1:%s/actuator/health/".formatted(port);
+      assertThat(get(health + "readiness")).startsWith("200");
+      service.bean(PgOnce.class).close();
+      assertThat(get(health + "readiness")).startsWith("503");
+      assertThat(get(health + "liveness")).startsWith("200");
+    }
+  }
+
+  /** For each page that is not Actuator's, Boot's security asks the groups for their paths. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void pagesBesideActuatorAreServedBehindSecurity(boolean probes, TestDatabase database)
+      throws Exception {
+    var context =
+        ContractApplication.start(
+            database,
+            WebApplicationType.SERVLET,
+            Nothing.class,
+            "server.port=0",
+            "server.address=127.0.0.1",
+            "management.endpoint.health.probes.enabled=" + probes,
+            "management.endpoint.health.group.readiness.include=db");
+    try (var service = new Service(database, context)) {
+      var port = service.context().getEnvironment().getProperty("local.server.port");
+      assertThat(get("http://127.0.0.1:%s/page".formatted(port))).startsWith("401");
+    }
+  }
+
+  static class Nothing {}
 
   @Test
   void readinessMayExcludeIt(TestDatabase database) throws Exception {
