@@ -26,6 +26,7 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.support.PropertySourcesPlaceholderConfigurer;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
@@ -178,6 +179,55 @@ class RefusedListenersTest {
   static class TakesBoth {
     @PgOnceListener(channel = "signed_up")
     void handle(List<Notification<SignedUp>> all, SignedUp one, Tx tx) {}
+  }
+
+  /** Boot describes what says so itself; all else it leaves to a stack trace. */
+  @Test
+  void whatOthersRefuseIsSaidWithItsPlace() {
+    assertRefused(Unreadable.class, "on Unreadable.handle (bean", "no payload can be decoded as");
+    assertRefused(Unnamed.class, "on Unnamed.handle (bean", "[default] and not with mail");
+    assertRefused(Unresolved.class, "on Unresolved.handle: ", "placeholder 'none'");
+    assertRefused(PrivateBehindProxy.class, "on Private.handle: ", "Switch its visibility");
+  }
+
+  static class Unreadable {
+    @Bean
+    static Channel<Runnable> runs() {
+      return Channel.of("runs", Runnable.class);
+    }
+
+    @PgOnceListener(channel = "runs")
+    void handle(Runnable run) {}
+  }
+
+  static class Unnamed {
+    @PgOnceListener(channel = "signed_up", subscription = "mail")
+    void handle(SignedUp signedUp) {}
+  }
+
+  static class Unresolved {
+    @Bean
+    static PropertySourcesPlaceholderConfigurer strict() { // as Boot has it
+      return new PropertySourcesPlaceholderConfigurer();
+    }
+
+    @PgOnceListener(channel = "${none}")
+    void handle(SignedUp signedUp) {}
+  }
+
+  static class PrivateBehindProxy {
+
+    @Bean
+    static Private listener() {
+      var factory = new ProxyFactory(new Private());
+      factory.setProxyTargetClass(true);
+      return (Private) factory.getProxy();
+    }
+  }
+
+  static class Private {
+    @PgOnceListener(channel = "signed_up")
+    private void handle(SignedUp signedUp) {}
   }
 
   @Test

@@ -70,11 +70,20 @@ final class ListenerMethods {
     var arguments = ListenerArguments.of(method, type, channel, where);
     requireOneInstance(beanName, where);
     var bean = beans.getBean(beanName);
-    var invocable = AopUtils.selectInvocableMethod(method, bean.getClass());
+    var invocable = invocable(method, bean, where);
     ListenerFit.requireReached(bean, invocable, where);
     return new FoundListener<>(
         of(channel, new ListenerMethod(bean, invocable, arguments), settings, listener),
         where + " (bean " + beanName + ")");
+  }
+
+  /** Of an interface's proxy, or a private one of a class's, Spring says why there is none. */
+  private static Method invocable(Method method, Object bean, String where) {
+    try {
+      return AopUtils.selectInvocableMethod(method, bean.getClass());
+    } catch (IllegalStateException e) {
+      throw new Refusal(where + ": " + e.getMessage(), e);
+    }
   }
 
   /** A proxy finds the instance of other scopes when it is called: of a refresh scope, say. */

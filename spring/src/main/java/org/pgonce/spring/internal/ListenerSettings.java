@@ -20,9 +20,16 @@ final class ListenerSettings {
     this.where = where;
   }
 
+  /**
+   * @throws IllegalStateException if a placeholder in it has no value
+   */
   String text(String value) {
-    var resolved = beans.resolveEmbeddedValue(value);
-    return resolved == null ? "" : resolved.strip();
+    try {
+      var resolved = beans.resolveEmbeddedValue(value);
+      return resolved == null ? "" : resolved.strip();
+    } catch (IllegalArgumentException e) {
+      throw new Refusal(where + ": " + e.getMessage(), e);
+    }
   }
 
   /**

@@ -135,10 +135,14 @@ final class Registrar implements SmartInitializingSingleton {
         throw new Refusal("pgonce.channels." + channel.name() + ": " + e.getMessage(), e);
       }
     }
-    if (subscription.name() == null) {
-      pgonce.listen(channel, options, subscription.handler());
-    } else {
-      pgonce.listen(channel, subscription.name(), options, subscription.handler());
+    try {
+      if (subscription.name() == null) {
+        pgonce.listen(channel, options, subscription.handler());
+      } else {
+        pgonce.listen(channel, subscription.name(), options, subscription.handler());
+      }
+    } catch (IllegalArgumentException e) { // it cannot know where the listener is
+      throw new Refusal(found.where() + ": " + e.getMessage(), e);
     }
     var named = found.subscriptionName();
     for (var witness : witnesses) {
