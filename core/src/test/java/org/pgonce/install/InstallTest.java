@@ -30,6 +30,7 @@ import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.Seed;
 import org.pgonce.testkit.TestDatabase;
+import org.postgresql.ds.PGSimpleDataSource;
 
 /** H83 and the files of sql/: idempotent, all or nothing, by the library and by hand. */
 @PgTest
@@ -78,6 +79,18 @@ class InstallTest {
       assertThat(database.queryLong("select count(*) from pgonce.channel")).isEqualTo(1);
       pgonce.install(CHANNEL);
     }
+  }
+
+  /** A service whose database is not up yet, at its first start. */
+  @Test
+  void anInstallationThatFoundNoServerIsSaidToHaveChangedNothing() {
+    var nowhere = new PGSimpleDataSource();
+    nowhere.setUrl("jdbc:postgresql://127.0.0.1:1/nowhere");
+    assertThatThrownBy(() -> PgOnce.using(nowhere).install(CHANNEL))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("nothing was changed: ")
+        .hasMessageContaining("127.0.0.1:1 refused")
+        .hasMessageNotContaining("what became of it is not known");
   }
 
   @Test

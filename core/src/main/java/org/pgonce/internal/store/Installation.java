@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.jdbc.Failures;
@@ -111,9 +112,11 @@ public final class Installation {
   }
 
   private boolean run(List<String> names, Transactions.Work<Boolean> work) {
+    var begun = new AtomicBoolean();
     try {
       return transactions.run(
           transaction -> {
+            begun.set(true);
             Transactions.nameOperator(transaction, instance);
             PinnedPath.pin(transaction);
             bound(transaction);
@@ -122,7 +125,7 @@ public final class Installation {
     } catch (SQLException e) {
       // If it ended in the COMMIT, only the answer may have been lost.
       var outcome =
-          LostConnection.isLikely(e)
+          begun.get() && LostConnection.isLikely(e)
               ? ", the connection ended and what became of it is not known (install again, it does no harm): "
               : ", nothing was changed: ";
       throw new PgOnceException(
