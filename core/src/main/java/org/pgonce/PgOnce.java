@@ -98,6 +98,7 @@ public final class PgOnce implements AutoCloseable {
    * @throws PgOnceException if a channel is installed with another definition, the role may not
    *     install, a table is in use, or the connection ends: then that channel may have been
    *     installed, and installing again is safe
+   * @throws UnreachableException if there was no connection to begin with
    */
   public PgOnce install(Channel<?>... channels) {
     ChannelNames.requireDifferent(channels);
@@ -110,8 +111,8 @@ public final class PgOnce implements AutoCloseable {
    * nothing; {@link #start} checks those that are listened to in the same way.
    *
    * @throws IllegalArgumentException if two of the channels have the same name
-   * @throws PgOnceException naming all that differs, with what to do; or the database could not be
-   *     asked
+   * @throws PgOnceException naming all that differs, with what to do
+   * @throws UnreachableException if the connection could not be had, or ended
    */
   public PgOnce check(Channel<?>... channels) {
     ChannelNames.requireDifferent(channels);
@@ -219,8 +220,8 @@ public final class PgOnce implements AutoCloseable {
    * and {@link org.pgonce.spi.Event.Outdated} say what differs.
    *
    * @throws PgOnceException if something would keep a notification from being handled; it names all
-   *     of it. Also if the database could not be asked in time, or {@link #stop} was called
-   *     meanwhile
+   *     of it. Also if {@link #stop} was called meanwhile
+   * @throws UnreachableException if the database could not be asked in time
    * @throws IllegalStateException if it is started already, or being started, a stop is not over
    *     yet, or it was closed
    */

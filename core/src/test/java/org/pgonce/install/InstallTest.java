@@ -24,6 +24,7 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
+import org.pgonce.UnreachableException;
 import org.pgonce.internal.store.Schema;
 import org.pgonce.testkit.FaultProxy;
 import org.pgonce.testkit.JvmProcess;
@@ -87,10 +88,12 @@ class InstallTest {
     var nowhere = new PGSimpleDataSource();
     nowhere.setUrl("jdbc:postgresql://127.0.0.1:1/nowhere");
     assertThatThrownBy(() -> PgOnce.using(nowhere).install(CHANNEL))
-        .isInstanceOf(PgOnceException.class)
+        .isInstanceOf(UnreachableException.class)
         .hasMessageContaining("nothing was changed: ")
         .hasMessageContaining("127.0.0.1:1 refused")
         .hasMessageNotContaining("what became of it is not known");
+    assertThatThrownBy(() -> PgOnce.using(nowhere).check(CHANNEL))
+        .isInstanceOf(UnreachableException.class);
   }
 
   @Test

@@ -23,8 +23,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     class then, which hides the pool's own meters.
  * @param install What is done about the schema and the channels before the listeners start.
  * @param startFailure What happens when the listeners cannot start.
- * @param startTimeout For how long a start tries again while the database cannot be reached.
- *     Default 30s.
+ * @param startTimeout For how long each step of a start, to install or check and then to listen,
+ *     tries again while the database cannot be reached. Default 30s.
  * @param stopTimeout How long running handlers are waited for. Default 20s. It is cut to
  *     spring.lifecycle.timeout-per-shutdown-phase less 6s, within which everything is stopped.
  * @param pollInterval How often the database is asked for what no wake-up announced. Default 1s.

@@ -19,6 +19,9 @@ public final class LostConnection {
 
   private static final String ENDED = "08006";
 
+  // pgjdbc: the server and the settings of the login do not go together.
+  private static final String LOGIN_REJECTED = "08004";
+
   private LostConnection() {}
 
   /**
@@ -43,6 +46,11 @@ public final class LostConnection {
    */
   public static boolean isLikely(SQLException failure) {
     return failure.getSQLState() == null || isToldBy(failure);
+  }
+
+  /** Whether that it could not connect may pass without anyone changing anything. */
+  public static boolean mayPass(SQLException failure) {
+    return isLikely(failure) && !LOGIN_REJECTED.equals(failure.getSQLState());
   }
 
   /** Whether a commit that failed so may be done, as only its answer was lost. */

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.pgonce.Backoff;
 import org.pgonce.PgOnceException;
+import org.pgonce.UnreachableException;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
@@ -28,9 +29,6 @@ final class StartCheck {
   private static final Backoff BETWEEN_TRIES =
       new Backoff(Duration.ofMillis(100), Duration.ofSeconds(1));
 
-  // pgjdbc: the server and the settings of the login do not go together.
-  private static final String LOGIN_REJECTED = "08004";
-
   private final ListenerContext context;
   private final List<Registration<?>> registrations;
   private final FeedWatch feeds;
@@ -46,7 +44,8 @@ final class StartCheck {
    *
    * @param timeout for how long it tries again where no connection can be had, or one ends
    * @param givenUp asked between two tries
-   * @throws PgOnceException naming all problems; or the database could not be asked
+   * @throws PgOnceException naming all problems
+   * @throws UnreachableException if the database could not be asked for all this time
    */
   List<Registration<?>> run(Duration timeout, BooleanSupplier givenUp) throws InterruptedException {
     var end = System.nanoTime() + timeout.toNanos();
@@ -57,11 +56,12 @@ final class StartCheck {
         return context.transactions().run(this::check);
       } catch (SQLException e) {
         var left = end - System.nanoTime();
-        if (!mayPass(e) || left < 0 || givenUp.getAsBoolean()) {
-          throw new PgOnceException(
+        var mayPass = LostConnection.mayPass(e);
+        if (!mayPass || left < 0 || givenUp.getAsBoolean()) {
+          var message =
               "pgonce cannot start%s, the database cannot be asked: %s"
-                  .formatted(toListen(), Failures.inWords(e)),
-              e);
+                  .formatted(toListen(), Failures.inWords(e));
+          throw mayPass ? new UnreachableException(message, e) : new PgOnceException(message, e);
         }
         LOG.warn(
             "pgonce: the database could not be asked at the start ({}); it is tried again for up to {} ms",
@@ -71,12 +71,6 @@ final class StartCheck {
       }
       Thread.sleep(BETWEEN_TRIES.after(tries).toMillis());
     }
-  }
-
-  /** Whether it may pass without anyone changing anything. */
-  private static boolean mayPass(SQLException failure) {
-    var state = failure.getSQLState();
-    return state == null || (LostConnection.isToldBy(failure) && !LOGIN_REJECTED.equals(state));
   }
 
   private List<Registration<?>> check(Connection connection) throws SQLException {

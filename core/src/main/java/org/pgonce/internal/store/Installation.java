@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
+import org.pgonce.UnreachableException;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Statements;
@@ -86,7 +87,7 @@ public final class Installation {
     try {
       problems = transactions.run(transaction -> problems(transaction, channels));
     } catch (SQLException e) {
-      throw new PgOnceException("pgonce cannot check its channels: " + Failures.withHint(e), e);
+      throw refused("pgonce cannot check its channels: " + Failures.withHint(e), e);
     }
     if (!problems.isEmpty()) {
       throw new PgOnceException(
@@ -123,16 +124,26 @@ public final class Installation {
             return work.on(transaction);
           });
     } catch (SQLException e) {
+      var before = Failures.withHint(e) + before();
+      if (!begun.get()) {
+        throw refused("pgonce cannot install " + names + ", nothing was changed: " + before, e);
+      }
       // If it ended in the COMMIT, only the answer may have been lost.
       var outcome =
-          begun.get() && LostConnection.isLikely(e)
+          LostConnection.isLikely(e)
               ? ", the connection ended and what became of it is not known (install again, it does no harm): "
               : ", nothing was changed: ";
-      throw new PgOnceException(
-          "pgonce cannot install " + names + outcome + Failures.withHint(e) + before(), e);
+      throw new PgOnceException("pgonce cannot install " + names + outcome + before, e);
     } catch (PgOnceException e) {
       throw installed.isEmpty() ? e : new PgOnceException(e.getMessage() + before(), e);
     }
+  }
+
+  /** Before anything was changed. */
+  private static PgOnceException refused(String message, SQLException failure) {
+    return LostConnection.mayPass(failure)
+        ? new UnreachableException(message, failure)
+        : new PgOnceException(message, failure);
   }
 
   private String before() {

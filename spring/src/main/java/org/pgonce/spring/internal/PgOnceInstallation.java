@@ -1,6 +1,9 @@
 package org.pgonce.spring.internal;
 
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.pgonce.PgOnce;
+import org.pgonce.UnreachableException;
 import org.pgonce.spring.PgOnceProperties;
 import org.pgonce.spring.PgOnceProperties.StartFailure;
 import org.slf4j.Logger;
@@ -19,6 +22,10 @@ final class PgOnceInstallation implements SmartLifecycle {
   /** Behind phase 0, where Boot resumes a pool that a stopped context has suspended. */
   private static final int PHASE = 1;
 
+  // PgOnceBuilder's default.
+  private static final Duration START_TIMEOUT = Duration.ofSeconds(30);
+  private static final Duration BETWEEN_TRIES = Duration.ofMillis(500);
+
   private final PgOnce pgonce;
   private final Channels channels;
   private final PgOnceProperties properties;
@@ -33,18 +40,56 @@ final class PgOnceInstallation implements SmartLifecycle {
 
   @Override
   public void start() {
+    if (properties.startFailure() == StartFailure.FAIL) {
+      installInTime();
+    } else {
+      tryToInstall();
+    }
+    running = true;
+  }
+
+  /** As PgOnce.start does, while the database cannot be reached. */
+  private void installInTime() {
+    var timeout = properties.startTimeout() == null ? START_TIMEOUT : properties.startTimeout();
+    var end = System.nanoTime() + timeout.toNanos();
+    var done = false;
+    while (!done) {
+      try {
+        installOnce();
+        done = true;
+      } catch (UnreachableException e) {
+        var left = end - System.nanoTime();
+        if (left < 0 || isInterrupted()) {
+          throw e;
+        }
+        LOG.warn(
+            "{}; it is tried again for up to {} ms",
+            e.getMessage(),
+            TimeUnit.NANOSECONDS.toMillis(left));
+      }
+    }
+  }
+
+  /** Waits a moment; true where that is interrupted. */
+  private static boolean isInterrupted() {
+    try {
+      Thread.sleep(BETWEEN_TRIES.toMillis());
+      return false;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return true;
+    }
+  }
+
+  private void tryToInstall() {
     try {
       installOnce();
     } catch (RuntimeException | Error e) { // a class that is missing may be there next time
-      if (properties.startFailure() == StartFailure.FAIL) {
-        throw e;
-      }
       LOG.warn(
           "pgonce: could not install before the service writes, and tries again: {}",
           e.getMessage(),
           e instanceof Error ? e : null);
     }
-    running = true;
   }
 
   /** Once for each start of the context: what has failed is tried again, what was done is not. */
