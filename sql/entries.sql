@@ -205,6 +205,11 @@ AS $$
     FROM pg_class c CROSS JOIN LATERAL (SELECT pg_get_userbyid(c.relowner)::text AS name) o WHERE c.oid = relation
 $$;
 
+-- Whether a role has rights itself. What it has as a member of another role, or as a superuser, may be taken from it.
+CREATE OR REPLACE FUNCTION pgonce_private.has_itself(role_name text, rights aclitem[], VARIADIC wanted text[]) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT wanted <@ ARRAY(SELECT a.privilege_type FROM aclexplode(rights) a JOIN pg_roles r ON r.oid = a.grantee WHERE r.rolname = role_name) $$;
+
 -- Lets a role, that the caller can act as, own the function of the channel's triggers: all of pgonce that such a function needs. What is
 -- the channel's goes with the channel; the rights on the schemas stay with the role (docs/guarantees.md). It is called where that function is made or
 -- replaced, in the transaction that does so. One at a time: of two that grant rights on the same schema at once, PostgreSQL fails the second ("tuple
@@ -216,6 +221,7 @@ DECLARE
   channel constant pgonce.channel := pgonce_private.find_channel(channel_name);
   view constant text := format('pgonce.%I', 'into_' || channel_name);
   store constant text := pgonce_private.store_function(channel_name);
+  gate constant regclass := pgonce.gate_of(channel_name);
   set_before constant text := current_setting('lock_timeout');
 BEGIN
   PERFORM pgonce_private.require_owner(channel);
@@ -233,20 +239,20 @@ BEGIN
     RAISE EXCEPTION 'pgonce: role "%" was not let store into channel "%": another installation in database "%" is still open; try again when it has ended (pg_locks shows it, locktype advisory)',
       role_name, channel_name, current_database() USING ERRCODE = 'lock_not_available';
   END;
-  IF NOT has_schema_privilege(role_name, 'pgonce', 'USAGE') THEN
+  IF NOT pgonce_private.has_itself(role_name, (SELECT n.nspacl FROM pg_namespace n WHERE n.nspname = 'pgonce'), 'USAGE') THEN
     EXECUTE format('GRANT USAGE ON SCHEMA pgonce TO %I', role_name);
   END IF;
-  IF NOT (has_schema_privilege(role_name, 'pgonce_triggers', 'CREATE') AND has_schema_privilege(role_name, 'pgonce_triggers', 'USAGE')) THEN
+  IF NOT pgonce_private.has_itself(role_name, (SELECT n.nspacl FROM pg_namespace n WHERE n.nspname = 'pgonce_triggers'), 'CREATE', 'USAGE') THEN
     EXECUTE format('GRANT CREATE, USAGE ON SCHEMA pgonce_triggers TO %I', role_name);
   END IF;
-  IF NOT has_table_privilege(role_name, view, 'INSERT') THEN
+  IF NOT pgonce_private.has_itself(role_name, (SELECT c.relacl FROM pg_class c WHERE c.oid = view::regclass), 'INSERT') THEN
     EXECUTE format('GRANT INSERT ON %s TO %I', view, role_name);
   END IF;
-  IF NOT has_function_privilege(role_name, store, 'EXECUTE') THEN
+  IF NOT pgonce_private.has_itself(role_name, (SELECT p.proacl FROM pg_proc p WHERE p.oid = store::regprocedure), 'EXECUTE') THEN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', store, role_name);
   END IF;
-  IF NOT has_sequence_privilege(role_name, pgonce.gate_of(channel_name), 'SELECT') THEN
-    EXECUTE format('GRANT SELECT ON SEQUENCE pgonce.%I TO %I', 'gate_' || channel_name, role_name);
+  IF gate IS NOT NULL AND NOT pgonce_private.has_itself(role_name, (SELECT c.relacl FROM pg_class c WHERE c.oid = gate), 'SELECT') THEN
+    EXECUTE format('GRANT SELECT ON SEQUENCE %s TO %I', gate, role_name);
   END IF;
   -- Its listeners compare what feeds the channel with their definition, when this is committed.
   IF EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = 'capture_' || channel_name AND p.pronargs = 0) THEN

@@ -23,7 +23,10 @@ import org.pgonce.testkit.TestDatabase;
 /** A database with a deploying role that is no superuser, and the tools that it runs. */
 final class MigrationScene {
 
-  /** All that a migration may change, but ids, times and the log of operations. */
+  /**
+   * All that a migration may change, but ids, times, the log of operations, and the rights on the
+   * schemas of who installs, which stay with that role.
+   */
   private static final String CATALOG =
       """
       select coalesce(string_agg(line, e'\\n' order by line), '') from (
@@ -36,7 +39,7 @@ final class MigrationScene {
         union all
         select 'default ' || d.defaclacl::text from pg_default_acl d
         union all
-        select 'schema ' || n.nspname || coalesce(n.nspacl::text, '') from pg_namespace n where n.nspname !~ '^pg_'
+        select 'schema ' || n.nspname || array(select a::text from unnest(n.nspacl) as a where a::text !~ '^"?deployer')::text from pg_namespace n where n.nspname !~ '^pg_'
       ) as s (line)
       """;
 

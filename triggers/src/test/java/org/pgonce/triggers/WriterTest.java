@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
@@ -67,6 +68,32 @@ class WriterTest {
       }
     }
     assertThat(stored(database)).isEqualTo(1);
+  }
+
+  /** As after an installation by a role that may install for that moment only. */
+  @ParameterizedTest
+  @ValueSource(strings = {"pgonce_owner", "pgonce_installer"})
+  void h36_aWriterGoesOnWhenTheRightToInstallIsTakenBack(String right, TestDatabase database)
+      throws Exception {
+    var installer = database.loginRole("installer", right);
+    var channel =
+        TriggerChannel.on("sale", JsonNode.class).afterInsert().deliveryKey("name").build();
+    database.execute(
+        """
+        create table sale (name text); alter table sale owner to "%1$s"; grant insert on sale to "%2$s"
+        """
+            .formatted(installer.user(), writer.user()));
+    PgOnce.using(installer.dataSource()).install(channel);
+
+    database.execute("revoke %s from \"%s\"".formatted(right, installer.user()));
+
+    try (var connection = writer.dataSource().getConnection()) {
+      execute(connection, "insert into sale values ('a'), ('b')");
+    }
+    assertThat(stored(database)).isEqualTo(2);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+    }
   }
 
   @Test
