@@ -61,6 +61,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   EXECUTE format('CREATE SEQUENCE pgonce.%I MINVALUE 0 START 0', 'gate_' || channel_name);
+  EXECUTE format('REVOKE ALL ON SEQUENCE pgonce.%I FROM PUBLIC', 'gate_' || channel_name);
   PERFORM setval(pgonce.gate_of(channel_name), value);
 END
 $$;

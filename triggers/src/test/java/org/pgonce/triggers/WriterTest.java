@@ -97,6 +97,28 @@ class WriterTest {
   }
 
   @Test
+  void h36_defaultPrivilegesGiveNothingOfAChannelToEverybody(TestDatabase database)
+      throws Exception {
+    database.execute(
+        """
+        alter default privileges for role pgonce_owner grant all on tables to public;
+        alter default privileges for role pgonce_owner grant all on functions to public;
+        alter default privileges for role pgonce_owner grant all on sequences to public;
+        """);
+    PgOnce.using(database.dataSource())
+        .install(TriggerChannel.on("reading", JsonNode.class).afterInsert().named("more").build());
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(what, ' ') from (
+                  select relname, relacl from pg_class where relname like '%\\_more'
+                  union all select proname, proacl from pg_proc where proname like '%\\_more') as o (what, acl)
+                 where exists (select from aclexplode(acl) a where a.grantee = 0)
+                """))
+        .isNull();
+  }
+
+  @Test
   void h32_nobodyElseCanAttachTheFunctionToATableOfTheirOwn(TestDatabase database)
       throws Exception {
     var attacker = database.loginRole("attacker", "pgonce_listener", "pgonce_publisher");
