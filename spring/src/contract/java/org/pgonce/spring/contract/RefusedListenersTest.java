@@ -227,6 +227,7 @@ class RefusedListenersTest {
 
   static class Private {
     @PgOnceListener(channel = "signed_up")
+    @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // found by its annotation
     private void handle(SignedUp signedUp) {}
   }
 
