@@ -99,14 +99,7 @@ public final class ClaimSession {
   /** Claims in a transaction that it begins. */
   <R> R claim(ClaimStatement.Text text, Pipeline.Binding parameters, Reader<R> reader)
       throws SQLException {
-    return taken.begin(
-        LONGEST_CLAIM,
-        () -> {
-          var message = new Pipeline(connection);
-          var claimed = addTo(message, text, parameters, reader);
-          message.send();
-          return claimed.result();
-        });
+    return taken.begin(LONGEST_CLAIM, message -> addTo(message, text, parameters, reader));
   }
 
   /** Adds a claim to a message, in which its transaction begins. */

@@ -21,8 +21,6 @@ final class Prefetch implements Pipeline.Next {
   // a handler that changes its session, each is claimed by itself for so long.
   private static final Duration BY_ITSELF = Duration.ofMinutes(1);
 
-  private static final Pipeline.Part<Boolean> BEGIN = Pipeline.command(PoolSettings.BEGIN_IN_MODES);
-
   private final int subscription;
   private final ClaimCursor cursor;
   private final ClaimSession session;
@@ -59,7 +57,7 @@ final class Prefetch implements Pipeline.Next {
 
   @Override
   public void addTo(Pipeline message) {
-    message.add(BEGIN);
+    message.add(PoolSettings.BEGIN_IN_MODES);
     sent = ClaimStatement.addTo(message, session, subscription, look == null ? 0 : look.after());
   }
 

@@ -1,10 +1,12 @@
 package org.pgonce.internal.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.internal.handle.ClaimedRow.swallow;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -43,6 +45,60 @@ class PoolSettingsTest {
           }
           return begun.get();
         });
+  }
+
+  /** The same with a message, in which BEGIN goes too where the driver can do that. */
+  private static int claimByMessage(PoolSettings.Taken taken) throws SQLException {
+    var begun = new AtomicInteger();
+    var claim =
+        new Pipeline.Part<Integer>() {
+          @Override
+          public String sql() {
+            return CLAIM;
+          }
+
+          @Override
+          public Integer read(Statement executed) throws SQLException {
+            try (var row = executed.getResultSet()) {
+              assertThat(row.next()).isTrue();
+              PoolSettings.Taken.requireFit(row.getString(2));
+            }
+            return begun.get();
+          }
+        };
+    return taken.begin(
+        Duration.ofSeconds(30),
+        message -> {
+          begun.incrementAndGet();
+          return message.add(claim);
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void h42_whatFollowsAClaimByMessageIsInItsTransaction(Source source, TestDatabase database)
+      throws Exception {
+    table(database);
+    try (var connection = source.of(database).getConnection()) {
+      var taken = new PoolSettings().take(connection, Duration.ofSeconds(30));
+      assertThat(claimByMessage(taken)).isEqualTo(1);
+      assertThat(connection.getAutoCommit()).isFalse();
+      connection.createStatement().execute("UPDATE item SET id = 2");
+      connection.rollback();
+      assertThatThrownBy(
+              () ->
+                  taken.begin(
+                      Duration.ofSeconds(30), message -> message.add(Pipeline.command("no"))))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("syntax error");
+      assertThat(connection.getAutoCommit()).isFalse();
+      connection.rollback();
+      assertThat(claimByMessage(taken)).isEqualTo(1);
+      connection.rollback();
+      taken.restore();
+      assertThat(connection.getAutoCommit()).isTrue();
+    }
+    assertThat(database.queryLong("SELECT id FROM item")).isEqualTo(1);
   }
 
   @ParameterizedTest
@@ -99,6 +155,13 @@ class PoolSettingsTest {
       assertThat(claim(taken, connection)).as("begun once learned").isEqualTo(1);
       connection.commit();
       taken.restore();
+
+      taken = new PoolSettings().take(connection, Duration.ofSeconds(30));
+      assertThat(claimByMessage(taken)).as("begun by a message until learned").isEqualTo(2);
+      connection.commit();
+      assertThat(claimByMessage(taken)).as("begun by a message once learned").isEqualTo(1);
+      connection.commit();
+      taken.restore();
       try (var mode = connection.createStatement().executeQuery("SELECT " + PoolSettings.COLUMN)) {
         mode.next();
         assertThat(mode.getString(1)).as("as it came").isNotEqualTo("read committed, off");
@@ -119,6 +182,8 @@ class PoolSettingsTest {
       assertThat(claim(taken, connection)).isEqualTo(2);
       connection.createStatement().execute("UPDATE item SET id = 2");
       connection.commit();
+      assertThat(claimByMessage(taken)).isEqualTo(1);
+      connection.rollback();
       taken.restore();
       assertThat(connection.isReadOnly()).isTrue();
       assertThat(connection.getTransactionIsolation())
