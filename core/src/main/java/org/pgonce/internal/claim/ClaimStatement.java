@@ -18,7 +18,7 @@ import org.pgonce.internal.jdbc.Statements;
 
 /**
  * The claims that live as long as their transaction, which they begin. Rows that others hold are
- * passed over.
+ * passed over. How long they may take: {@link ClaimSession}.
  *
  * <p>The plan goes by the index because the tables hold padding rows (keep_padding in
  * sql/maintenance.sql). Columns of the inner select would be computed for rows that are passed over

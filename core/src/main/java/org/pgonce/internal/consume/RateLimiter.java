@@ -9,8 +9,8 @@ import org.pgonce.internal.jdbc.Transactions;
 /**
  * Lets as many handlers begin as the rate of the channel allows all processes together. Permits are
  * taken from the database for a twentieth of a second at once, and kept for a second at most. No
- * thread waits here: without a permit the worker ends, and {@link FetchTrigger#rest} lets one begin
- * when a permit is free. Thread-safe.
+ * thread waits here: without a permit the worker gives up its slot, and {@link FetchTrigger#rest}
+ * lets one begin when a permit is free. Thread-safe.
  */
 final class RateLimiter {
 

@@ -25,7 +25,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Only a process that answers wake-ups at once opens the gate. Thread-safe.
  *
- * <p>Whether a writer notifies is decided by {@code pgonce.needs_notify} in sql/gate.sql.
+ * <p>Whether a writer notifies is decided by {@code pgonce.needs_notify} in sql/gate.sql. How long
+ * polls stay frequent behind an open gate: {@code Poll.FAST_BEHIND_A_GATE}.
  */
 public final class NotifyGate {
 
@@ -42,11 +43,11 @@ public final class NotifyGate {
   // After 0, 2, 6, 14 … 510 ms.
   private static final int LAST_CLAIMS = 9;
 
-  // See sql/gate.sql. Each returns a value of the gate, and NULL or 0 for no. Each is a
+  // See sql/gate.sql. The first two return a value of the gate, and NULL or 0 for no. Each is a
   // transaction.
   private static final String OPEN = "SELECT pgonce.open_gate(?, ?::text::integer[])";
   private static final String RENEW = "SELECT pgonce.renew_gate(?, ?::text::integer[], ?)";
-  private static final String CLOSE = "SELECT 0 FROM pgonce.close_gate(?, ?)";
+  private static final String CLOSE = "SELECT pgonce.close_gate(?, ?)";
   private static final String DO_WRITERS_WAIT =
       "SELECT pgonce.do_writers_wait(?, ?::text::integer[])::integer";
 
@@ -214,7 +215,7 @@ public final class NotifyGate {
   }
 
   private void closeMine() throws SQLException {
-    var unused = ask(CLOSE, channel, mine);
+    transactions.make(transaction -> Statements.execute(transaction, CLOSE, channel, mine));
   }
 
   private long ask(String sql, Object... parameters) throws SQLException {

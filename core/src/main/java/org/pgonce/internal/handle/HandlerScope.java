@@ -105,7 +105,7 @@ final class HandlerScope {
    */
   void end() throws SQLException {
     ended = true;
-    if (!lock.tryLock() && !awaitCall()) {
+    if (!awaitCall()) {
       real.abort(Runnable::run);
       throw new SQLException(
           ("a call of the handler of %s was still using the connection %d ms after the handler had"

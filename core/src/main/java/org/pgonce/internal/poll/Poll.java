@@ -288,22 +288,28 @@ public final class Poll {
 
   /** Hands each target its answer; returns the time until the next poll. */
   private Duration distribute(List<PollAnswer> answers) {
-    // Jitter, so that processes started together do not poll together.
-    var longest = interval().toMillis();
-    var delay = ThreadLocalRandom.current().nextLong(longest * 7 / 8, longest * 9 / 8 + 1);
     for (var answer : answers) {
       warnOfQueue(answer.queueUsage());
       if (answer.gateUnfit()) {
         housekeeping.runSoon();
+      }
+      if (answer.gateOpen()) {
+        fastUntil = System.nanoTime() + FAST_BEHIND_A_GATE.toNanos();
       }
       for (var target : targets) {
         if (target.subscription() == answer.subscription()) {
           target.polled(answer, begun.get());
         }
       }
-      if (answer.gateOpen()) {
-        fastUntil = System.nanoTime() + FAST_BEHIND_A_GATE.toNanos();
-      }
+    }
+    return untilNext(answers);
+  }
+
+  private Duration untilNext(List<PollAnswer> answers) {
+    // Jitter, so that processes started together do not poll together.
+    var longest = interval().toMillis();
+    var delay = ThreadLocalRandom.current().nextLong(longest * 7 / 8, longest * 9 / 8 + 1);
+    for (var answer : answers) {
       if (answer.waits()) {
         delay = Math.min(delay, LONGEST_WHILE_NEEDED.toMillis());
       }

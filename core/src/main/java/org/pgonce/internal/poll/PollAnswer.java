@@ -43,11 +43,10 @@ public record PollAnswer(
     var dueInMs = row.getLong("due_in_ms");
     var isScheduled = !row.wasNull();
     var due = row.getBoolean("due");
-    var ready = row.getBoolean("ready");
-    var waits = due || !row.wasNull(); // of ready, which is read last
+    var waits = due || row.getString("ready") != null;
     return new PollAnswer(
         row.getInt("subscription"),
-        ready,
+        row.getBoolean("ready"),
         due,
         waits,
         isScheduled ? dueInMs : null,

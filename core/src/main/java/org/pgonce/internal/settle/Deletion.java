@@ -18,10 +18,12 @@ import org.pgonce.internal.jdbc.Pipeline;
  * @param claims one, or several that a transaction holds, in the order of their ids; a leased one
  *     must still have its token
  * @param byKey whether the channel has an order or a limit per key
- * @param ofMany whether others surely lie behind the one, by what was seen lately
+ * @param amidBacklog whether others surely lie behind the one, by what was seen lately: it does not
+ *     look
  * @param entries what it writes to the history; null if the channel keeps none
  */
-record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable HistoryEntries entries)
+record Deletion(
+    List<Claim> claims, boolean byKey, boolean amidBacklog, @Nullable HistoryEntries entries)
     implements Pipeline.Part<RowsBehind> {
 
   private static final String NOT_THERE = "PO001";
@@ -35,42 +37,52 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
       )%s
       SELECT COALESCE((SELECT g.more FROM gone AS g), pgonce.not_there(1, 0)) AS more, %s AS due
       """;
-  private static final String NOT_DUE = "false";
   private static final String HAS_TOKEN =
       "AND h.token OPERATOR(pg_catalog.=) ?::pg_catalog.text::pg_catalog.uuid";
+
+  /**
+   * What the deletion says of the rows behind it.
+   *
+   * @param more the column of new ones, and what else it returns
+   * @param due the value that says whether scheduled ones are due
+   */
+  private record Behind(String more, String due) {}
+
   // A row behind it, held or not, is a reason to claim again. So no empty claim is needed to learn
   // that nothing is left. The look costs twice the deletion, so amid a backlog most do not look.
-  private static final String BEHIND =
-      """
-      (SELECT b.id FROM pgonce.notification AS b
-        WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.>) h.id
-        ORDER BY b.id LIMIT 1) IS NOT NULL AS more""";
-  private static final String SURELY = "true AS more";
+  private static final Behind LOOK =
+      new Behind(
+          """
+          (SELECT b.id FROM pgonce.notification AS b
+            WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.>) h.id
+            ORDER BY b.id LIMIT 1) IS NOT NULL AS more""",
+          "false");
+  private static final Behind SURELY = new Behind("true AS more", "false");
   // After a scheduled row nobody looks for new ones, unless it was leased as a new one.
-  private static final String NOTHING = "false AS more";
+  private static final Behind NOTHING = new Behind("false AS more", "false");
   // Another row of its key. Ranges of one key, ordered by the key: with = the planner may take the
   // index of all keys.
-  private static final String BEHIND_IN_KEY =
-      """
-      (SELECT b.id FROM pgonce.notification AS b
-        WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.<>) h.id
-          AND b.order_key OPERATOR(pg_catalog.>=) h.order_key AND b.order_key OPERATOR(pg_catalog.<=) h.order_key
-        ORDER BY b.order_key, b.id LIMIT 1) IS NOT NULL AS more,
-      COALESCE((SELECT d.due_at FROM pgonce.scheduled AS d
-        WHERE d.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND d.id OPERATOR(pg_catalog.<>) h.id
-          AND d.order_key OPERATOR(pg_catalog.>) ''
-          AND d.order_key OPERATOR(pg_catalog.>=) h.order_key AND d.order_key OPERATOR(pg_catalog.<=) h.order_key
-        ORDER BY d.order_key, d.due_at, d.id LIMIT 1) OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp(), false) AS due""";
+  private static final Behind IN_KEY =
+      new Behind(
+          """
+          (SELECT b.id FROM pgonce.notification AS b
+            WHERE b.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND b.id OPERATOR(pg_catalog.<>) h.id
+              AND b.order_key OPERATOR(pg_catalog.>=) h.order_key AND b.order_key OPERATOR(pg_catalog.<=) h.order_key
+            ORDER BY b.order_key, b.id LIMIT 1) IS NOT NULL AS more,
+          COALESCE((SELECT d.due_at FROM pgonce.scheduled AS d
+            WHERE d.subscription_id OPERATOR(pg_catalog.=) h.subscription_id AND d.id OPERATOR(pg_catalog.<>) h.id
+              AND d.order_key OPERATOR(pg_catalog.>) ''
+              AND d.order_key OPERATOR(pg_catalog.>=) h.order_key AND d.order_key OPERATOR(pg_catalog.<=) h.order_key
+            ORDER BY d.order_key, d.due_at, d.id LIMIT 1) OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp(), false) AS due""",
+          "(SELECT g.due FROM gone AS g)");
 
-  private static final String DUE_IN_KEY = "(SELECT g.due FROM gone AS g)";
-
-  private static final Form NEW = one("notification", "", BEHIND);
-  private static final Form NEW_OF_MANY = one("notification", "", SURELY);
-  private static final Form NEW_BY_KEY = one("notification", "", BEHIND_IN_KEY);
+  private static final Form NEW = one("notification", "", LOOK);
+  private static final Form NEW_AMID_BACKLOG = one("notification", "", SURELY);
+  private static final Form NEW_BY_KEY = one("notification", "", IN_KEY);
   private static final Form DUE = one("scheduled", "", NOTHING);
-  private static final Form DUE_BY_KEY = one("scheduled", "", BEHIND_IN_KEY);
-  private static final Form LEASED = one("scheduled", HAS_TOKEN, BEHIND);
-  private static final Form LEASED_BY_KEY = one("scheduled", HAS_TOKEN, BEHIND_IN_KEY);
+  private static final Form DUE_BY_KEY = one("scheduled", "", IN_KEY);
+  private static final Form LEASED = one("scheduled", HAS_TOKEN, LOOK);
+  private static final Form LEASED_BY_KEY = one("scheduled", HAS_TOKEN, IN_KEY);
 
   private static final String SEVERAL =
       """
@@ -100,9 +112,10 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
     }
   }
 
-  private static Form one(String table, String condition, String behind) {
-    var due = behind.equals(BEHIND_IN_KEY) ? DUE_IN_KEY : NOT_DUE;
-    return Form.of((more, insert) -> ONE.formatted(table, condition, behind + more, insert, due));
+  private static Form one(String table, String condition, Behind behind) {
+    return Form.of(
+        (more, insert) ->
+            ONE.formatted(table, condition, behind.more() + more, insert, behind.due()));
   }
 
   private static Form several(String table) {
@@ -136,7 +149,7 @@ record Deletion(List<Claim> claims, boolean byKey, boolean ofMany, @Nullable His
     if (first().scheduled()) {
       return byKey ? DUE_BY_KEY : DUE;
     }
-    return byKey ? NEW_BY_KEY : ofMany ? NEW_OF_MANY : NEW;
+    return byKey ? NEW_BY_KEY : amidBacklog ? NEW_AMID_BACKLOG : NEW;
   }
 
   @Override

@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Backoff;
@@ -104,7 +103,7 @@ public sealed class Settlement permits TransactionalSettlement {
   }
 
   final RowsBehind seen(Deletion deletion, RowsBehind left) {
-    return isPlain(deletion.claims()) && !deletion.ofMany() ? backlog.seen(left) : left;
+    return isPlain(deletion.claims()) && !deletion.amidBacklog() ? backlog.seen(left) : left;
   }
 
   /** Whether the deletion looks for new rows only. */
@@ -330,18 +329,27 @@ public sealed class Settlement permits TransactionalSettlement {
     private static final int SEEN = 8;
     private static final int UNSEEN = 16;
 
-    // How many in a row have seen a row; or, if negative, how many more need not look. After these
-    // one row seen is enough.
-    private final AtomicInteger count = new AtomicInteger();
+    private int seenInARow;
+    private int needNotLook;
 
     /** Whether the next deletion need not look. */
-    boolean goesOn() {
-      return count.getAndUpdate(n -> n == -1 ? SEEN - 1 : n < 0 ? n + 1 : n) < 0;
+    synchronized boolean goesOn() {
+      if (needNotLook == 0) {
+        return false;
+      }
+      needNotLook--;
+      if (needNotLook == 0) {
+        seenInARow = SEEN - 1; // one more is enough
+      }
+      return true;
     }
 
     /** A deletion has looked. */
-    RowsBehind seen(RowsBehind left) {
-      count.updateAndGet(n -> n < 0 ? n : !left.more() ? 0 : n + 1 < SEEN ? n + 1 : -UNSEEN);
+    synchronized RowsBehind seen(RowsBehind left) {
+      if (needNotLook == 0) {
+        seenInARow = left.more() ? seenInARow + 1 : 0;
+        needNotLook = seenInARow >= SEEN ? UNSEEN : 0;
+      }
       return left;
     }
   }

@@ -51,7 +51,7 @@ public final class TransactionalSettlement extends Settlement {
       throws SQLException {
     var deletion = deletion(claims, handled, inHandler);
     // Otherwise the claim might find nothing.
-    var behind = deletion.ofMany() ? next.get() : null;
+    var behind = deletion.amidBacklog() ? next.get() : null;
     var left = seen(deletion, guarded.commitWith(deletion, behind));
     claims.forEach(claim -> reports.settled(claim, handled.contains(claim.id()), inHandler));
     restoreSession(session, guarded, deletion.first());
