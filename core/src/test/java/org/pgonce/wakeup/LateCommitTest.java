@@ -30,7 +30,7 @@ import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 
 /**
- * A claim does not begin with the first row each time, see {@code internal.Front}: so the cost does
+ * A claim does not begin with the first row each time, see {@code ClaimCursor}: so the cost does
  * not grow with what was deleted and may still be seen by somebody, and what is committed with a
  * lower id comes soon all the same.
  */

@@ -57,6 +57,7 @@ final class Prefetch implements Pipeline.Next {
 
   @Override
   public void addTo(Pipeline message) {
+    // What the handler before has made the session's default is set back behind this message.
     message.add(PoolSettings.BEGIN_IN_MODES);
     sent = ClaimStatement.addTo(message, session, subscription, look == null ? 0 : look.after());
   }

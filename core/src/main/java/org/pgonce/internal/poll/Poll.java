@@ -42,9 +42,10 @@ public final class Poll {
   private static final Duration MOST_BETWEEN_HEARTBEATS = Duration.ofSeconds(10);
   private static final int HEARTBEATS_PER_SILENCE = 5;
 
-  // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time. One of
-  // more than a second has mostly waited for something, so the next one comes in 20 s: until then
-  // no poll sees what a dead process left before the cursor.
+  // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time: until
+  // the next one no poll sees what a dead process left before the cursor. The quicker of two in a
+  // row counts, since one may have waited for a processor. Where both took more than a second, the
+  // next one comes in 20 s.
   private static final int SHARE_OF_WHOLE = 20;
   private static final long SLOWEST_WHOLE_NANOS = Duration.ofSeconds(1).toNanos();
 
@@ -90,6 +91,7 @@ public final class Poll {
   // Of the polls, one at a time; times by System.nanoTime().
   private int failures;
   private long wholeNotBefore = begunAt;
+  private long wholeTook;
   private boolean wasWhole;
   private long fastUntil = begunAt;
   private long heartbeatAt = begunAt;
@@ -219,7 +221,9 @@ public final class Poll {
           Statements.rows(connection, POLL, PollAnswer::of, listener, Statements.array(after));
       if (whole) {
         var now = System.nanoTime();
-        wholeNotBefore = now + SHARE_OF_WHOLE * Math.min(now - from, SLOWEST_WHOLE_NANOS);
+        var took = Math.min(now - from, SLOWEST_WHOLE_NANOS);
+        wholeNotBefore = now + SHARE_OF_WHOLE * Math.min(took, wholeTook);
+        wholeTook = took;
       }
       return answers;
     } catch (SQLException e) {
