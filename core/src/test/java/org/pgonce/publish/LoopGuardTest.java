@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -157,6 +158,48 @@ class LoopGuardTest {
       Publisher.standard().publish(connection, echo, new Order(1, "hello"));
     }
     awaitTheEnd(handled);
+  }
+
+  /** It fires at the end of the transaction, and for the handler all the same. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h14_whatADeferredTriggerPublishesIsDeeperToo(Mode mode) throws Exception {
+    var echo = Channel.of("deferred", Order.class, mode, ChannelOptions.DEFAULT.withMaxDepth(5));
+    stage.database.execute(
+        """
+        create function publish_again() returns trigger language plpgsql as $$
+        begin
+          -- else a loop that nobody cuts would go on behind the test
+          if (select count(*) from effect) < 20 then
+            perform pgonce.publish('deferred', json_build_object('id', new.id + 1, 'item', 'hello'));
+          end if;
+          return null;
+        end
+        $$;
+        create constraint trigger publish_again after insert on effect deferrable initially deferred
+          for each row execute function publish_again()
+        """);
+    var handled = new AtomicInteger();
+    var tenants = new CopyOnWriteArrayList<Map<String, String>>();
+    stage
+        .pgonce()
+        .install(echo)
+        .listen(
+            echo,
+            (order, tx) -> {
+              handled.incrementAndGet();
+              tenants.add(order.context());
+              Stage.effect(order, tx);
+            })
+        .start();
+    try (var connection = stage.dataSource.getConnection()) {
+      var options = PublishOptions.DEFAULT.withContext(Map.of("tenant", "acme"));
+      Publisher.standard().publish(connection, echo, new Order(1, "hello"), options);
+    }
+    awaitTheEnd(handled);
+    assertThat(tenants).containsOnly(Map.of("tenant", "acme"));
   }
 
   private static Channel<Order> live(int maxDepth) {

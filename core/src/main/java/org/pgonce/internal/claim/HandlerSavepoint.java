@@ -17,6 +17,11 @@ public final class HandlerSavepoint {
   public static final Pipeline.Part<Boolean> UNDONE =
       Pipeline.command("ROLLBACK TO SAVEPOINT pgonce_handler");
 
+  // What is deferred to the commit runs while the handler's context and depth are set, and its work
+  // can be undone alone: a commit that fails lets go of the row, before the failure is recorded.
+  private static final Pipeline.Part<Boolean> NOTHING_DEFERRED =
+      Pipeline.command("SET CONSTRAINTS ALL IMMEDIATE");
+
   private static final String READ =
       "SELECT " + SessionState.COLUMN + " AS settings, " + NotificationHeaders.COLUMNS;
 
@@ -86,8 +91,12 @@ public final class HandlerSavepoint {
     return Pipeline.send(between, transaction).equals(before);
   }
 
-  /** Adds its release, and a statement that sets the role back and reads the settings after it. */
+  /**
+   * Adds what is deferred to the commit, its release, and a statement that sets the role back and
+   * reads the settings after it.
+   */
   public static Pipeline.Sent<SessionState> release(SessionState before, Pipeline message) {
+    message.add(NOTHING_DEFERRED);
     message.add(RELEASED);
     return message.add(
         new Read(
