@@ -8,6 +8,7 @@ import static org.pgonce.stage.Stage.SOON;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -86,6 +87,31 @@ class FailureTest {
     assertThat(stage.effects()).isZero();
     assertThat(stage.database.queryString("select error from pgonce.dead_letter"))
         .contains("caught an SQLException and went on");
+  }
+
+  /** Its commit would fail, and let go of the row before the failure is recorded. */
+  @Test
+  void h46_whatADeferredConstraintRefusesIsTriedAsOftenAsItsAttemptsSay() throws Exception {
+    stage.database.execute(
+        "create table checked_late (id bigint unique deferrable initially deferred)");
+    var runs = new ConcurrentLinkedQueue<String>();
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            QUICK.withMaxAttempts(2),
+            (order, tx) -> {
+              runs.add(order.payload().id() + " attempt " + order.attempt());
+              tx.update("insert into checked_late values (1), (1)");
+            })
+        .start();
+    stage.publish(30);
+    stage.awaitSoon(() -> stage.deadLetters() == 30);
+    assertThat(runs).hasSize(2 * 30).doesNotHaveDuplicates();
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.dead_letter where error like '%checked_late%'"))
+        .isEqualTo(30);
   }
 
   @ParameterizedTest

@@ -174,7 +174,9 @@ public final class GuardedConnection {
       if (why != null) {
         throw notSealed(e, why);
       }
-      sealed = true; // what has failed is a statement behind the release
+      // Where the server answers, it may be what was deferred to the commit, before the release:
+      // undo() finds out.
+      sealed = LostConnection.isLikely(e);
       throw e;
     }
     sealed = true;
@@ -197,18 +199,27 @@ public final class GuardedConnection {
       throw new SQLException("the handler's connection is lost", scope.lastError);
     }
     if (sealed) {
-      throw new SQLException(
-          "the work of the handler of %s is sealed and cannot be undone alone: roll the transaction back"
-              .formatted(scope.notification),
-          Refusal.SQL_STATE);
+      throw cannotBeUndoneAlone(null);
     }
     if (scope.before != null) {
       var message = new Pipeline(real);
       message.add(HandlerSavepoint.UNDONE);
       message.add(HandlerSavepoint.RELEASED);
-      message.send();
+      try {
+        message.send();
+      } catch (SQLException e) {
+        throw NO_SUCH_SAVEPOINT.equals(e.getSQLState()) ? cannotBeUndoneAlone(e) : e;
+      }
       scope.before = null;
     }
+  }
+
+  private SQLException cannotBeUndoneAlone(@Nullable SQLException cause) {
+    return new SQLException(
+        "the work of the handler of %s is sealed and cannot be undone alone: roll the transaction back"
+            .formatted(scope.notification),
+        Refusal.SQL_STATE,
+        cause);
   }
 
   /** What the handler did; null if the release of its savepoint is not what has failed. */
