@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.AnnotationIntrospector;
 import com.fasterxml.jackson.databind.BeanDescription;
 import com.fasterxml.jackson.databind.DeserializationConfig;
@@ -206,6 +207,11 @@ public final class Jackson2Codec implements PayloadCodec {
 
   /** What is wrong without Jackson's own message, which quotes values. */
   private String what(JsonProcessingException e, String json) {
+    // Below a field, databind has wrapped it.
+    if (e instanceof StreamConstraintsException
+        || e.getCause() instanceof StreamConstraintsException) {
+      return PassedBound.inWords(e.getOriginalMessage(), getClass());
+    }
     var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;
     var missing = missing(e, json);
     if (missing != null) {
@@ -247,7 +253,7 @@ public final class Jackson2Codec implements PayloadCodec {
     // A path says more, and failures of one cause have it in common: each has its own character.
     var location = e.getLocation();
     return !path.isEmpty()
-        ? " at " + path
+        ? FieldPath.inWords(path)
         : location == null ? "" : " (character " + location.getCharOffset() + ")";
   }
 

@@ -16,6 +16,7 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.StreamReadFeature;
+import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.AnnotationIntrospector;
 import tools.jackson.databind.BeanDescription;
@@ -211,6 +212,9 @@ public final class JacksonCodec implements PayloadCodec {
 
   /** What is wrong without Jackson's own message, which quotes values. */
   private String what(JacksonException e, String json) {
+    if (e instanceof StreamConstraintsException) {
+      return PassedBound.inWords(e.getOriginalMessage(), getClass());
+    }
     var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;
     var missing = missing(e, json);
     if (missing != null) {
@@ -249,7 +253,7 @@ public final class JacksonCodec implements PayloadCodec {
     // A path says more, and failures of one cause have it in common: each has its own character.
     var location = e.getLocation();
     return !path.isEmpty()
-        ? " at " + path
+        ? FieldPath.inWords(path)
         : location == null ? "" : " (character " + location.getCharOffset() + ")";
   }
 

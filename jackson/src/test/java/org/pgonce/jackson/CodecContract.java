@@ -1,9 +1,11 @@
 package org.pgonce.jackson;
 
+import static org.assertj.core.api.Assertions.as;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.INTEGER;
 
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonProperty;
@@ -206,11 +208,26 @@ abstract class CodecContract<N> {
     }
   }
 
+  record Box(@Nullable Box box, @Nullable Object any) {}
+
   @Test
-  void h21_nestingHasABound() {
-    var deep = "[".repeat(501) + "]".repeat(501);
-    assertThatThrownBy(() -> codec.decode(deep, Object.class))
-        .isInstanceOf(UnreadablePayloadException.class);
+  void h21_aBoundThatIsPassedIsNamedAndWhatToDo() {
+    assertBound("[".repeat(100_000), Object.class, "nesting depth (501)", "(500, ");
+    assertBound("{\"box\":".repeat(501), Box.class, "nesting depth (501)", "(500, ");
+    assertBound("{\"any\":" + "7".repeat(150_001) + "}", Box.class, "150001", "150000");
+    assertBound("{\"" + "7".repeat(50_001) + "\":1}", Object.class, "Name length", "50000");
+  }
+
+  private void assertBound(String json, Class<?> type, String... bound) {
+    assertThatThrownBy(() -> codec.decode(json, type))
+        .isInstanceOf(UnreadablePayloadException.class)
+        .hasMessageStartingWith("not readable as " + type.getName())
+        .hasMessageContainingAll(bound)
+        .hasMessageContainingAll("Store less", "StreamReadConstraints", "PgOnceBuilder.codec")
+        .hasMessageContaining("new " + codec.getClass().getSimpleName() + "(mapper)")
+        .hasMessageNotContaining("777")
+        .extracting(failure -> String.valueOf(failure.getMessage()).length(), as(INTEGER))
+        .isLessThan(1_000); // a dead letter's reason is cut at 2,000
   }
 
   enum Colour {
