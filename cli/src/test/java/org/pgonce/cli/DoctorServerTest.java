@@ -124,6 +124,9 @@ class DoctorServerTest {
       var database = server.createDatabase();
       var cli = installed(database);
       assertThat(DoctorFindings.names(cli)).doesNotContain("STANDBY");
+      assertThat(cli.run("status").ends(0).out()).doesNotContain("standby");
+      assertThat(cli.run("status", "-o", "json").json().get(0).get("standby").asBoolean())
+          .isFalse();
       database.execute(
           """
           select pgonce.publish('mails', '"hello"');
@@ -137,6 +140,8 @@ class DoctorServerTest {
       Files.createFile(data.resolve("standby.signal"));
       server.restart();
       assertThat(DoctorFindings.one(cli, "STANDBY").get("advice").asString()).contains("primary");
+      assertThat(cli.run("status").ends(0).out()).contains("\nThe server is a standby: ");
+      assertThat(cli.run("status", "-o", "json").json().get(0).get("standby").asBoolean()).isTrue();
       assertThat(cli.run("pause", "mails", "--because", "x").ends(1).err()).contains("standby");
       // Its sessions are those of the standby: what is at work on the primary is not among them.
       assertThat(cli.run("explain", "mails").ends(0).out())

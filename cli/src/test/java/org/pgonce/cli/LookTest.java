@@ -87,7 +87,8 @@ class LookTest {
             "paused_since",
             "paused_by",
             "pause_reason",
-            "hint");
+            "hint",
+            "standby");
     assertThat(names(cli.run("explain", "mails", "-o", "json").json()))
         .containsExactly(
             "subscription",

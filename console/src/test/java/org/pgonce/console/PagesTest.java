@@ -2,12 +2,16 @@ package org.pgonce.console;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
+import org.pgonce.testkit.TestServer;
 
 /** Each page, read by HTTP. */
 @PgTest(Stage.class)
@@ -65,6 +69,24 @@ class PagesTest {
       assertThat(browser.page("/?name=mai")).contains("/channel/mails\"");
       assertThat(browser.page("/?name=other")).contains("No channel fits");
       assertThat(browser.page("/?show=trouble")).contains("/channel/mails\"");
+    }
+  }
+
+  @Test
+  void aStandbySaysSo() throws Exception {
+    try (var server = TestServer.start(Map.of())) {
+      var database = server.createDatabase();
+      new Stage().make(database);
+      try (var browser = new Browser(database.login(), false)) {
+        assertThat(browser.page("/")).doesNotContain("standby");
+      }
+      var data = Path.of(database.queryString("show data_directory"));
+      server.stopImmediately();
+      Files.createFile(data.resolve("standby.signal"));
+      server.restart();
+      try (var browser = new Browser(database.login(), false)) {
+        assertThat(browser.page("/")).contains("The server is a standby: ");
+      }
     }
   }
 

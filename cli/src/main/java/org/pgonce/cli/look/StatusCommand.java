@@ -7,6 +7,7 @@ import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.DurationOption;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.LookStatements;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -23,7 +24,8 @@ public final class StatusCommand extends DatabaseCommand {
   private static final String STATUS =
       """
       SELECT s.channel, s.subscription, s.mode, s.feed, s.backlog, s.scheduled, s.retrying, coalesce(s.max_attempts, 0) AS max_attempts, s.oldest_age,
-             s.dead_letters, s.listeners, s.outdated_listeners, s.notify_gate, s.paused_since, s.paused_by, s.pause_reason, s.hint
+             s.dead_letters, s.listeners, s.outdated_listeners, s.notify_gate, s.paused_since, s.paused_by, s.pause_reason, s.hint,
+             pg_is_in_recovery() AS standby
         FROM pgonce.channel_status s WHERE s.channel = coalesce(?, s.channel) ORDER BY s.channel, s.subscription
       """;
   private static final String TO_THE_TOP = "\u001b[H\u001b[2J";
@@ -69,6 +71,9 @@ public final class StatusCommand extends DatabaseCommand {
           "outdated_listeners=outdated",
           "pause_reason=paused",
           "hint");
+      if (!output.isJson() && rows.column("standby").contains(true)) {
+        out.println(LookStatements.STANDBY);
+      }
       // A closed pipe: who read has enough.
     } while (watches && !out.checkError() && waited(seconds));
     return ExitStatus.DONE;

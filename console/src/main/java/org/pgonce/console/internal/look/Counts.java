@@ -15,9 +15,14 @@ import org.pgonce.operations.internal.sql.Statements;
  * @param takenNanos of this process's clock: only ever compared with another one
  * @param stored how many notifications were stored, since some time
  * @param finished how many were handled, discarded or cancelled, since some time
+ * @param standby whether the server is one
  */
 public record Counts(
-    long takenNanos, List<Subscription> subscriptions, long stored, long finished) {
+    long takenNanos,
+    List<Subscription> subscriptions,
+    long stored,
+    long finished,
+    boolean standby) {
 
   /** What waits is counted to 100,000. */
   public record Subscription(
@@ -54,7 +59,8 @@ public record Counts(
         System.nanoTime(),
         subscriptions(statements.rows(Queries.COUNTS)),
         number(turnover.get(0)),
-        number(turnover.get(1)));
+        number(turnover.get(1)),
+        Boolean.TRUE.equals(turnover.get(2)));
   }
 
   /** The subscriptions of one channel. */

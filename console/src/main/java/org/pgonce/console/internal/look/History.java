@@ -73,7 +73,8 @@ public final class History {
   }
 
   private static Counts totals(Counts counts) {
-    return new Counts(counts.takenNanos(), List.of(), counts.stored(), counts.finished());
+    return new Counts(
+        counts.takenNanos(), List.of(), counts.stored(), counts.finished(), counts.standby());
   }
 
   private static <T> void add(Deque<T> ring, T value) {

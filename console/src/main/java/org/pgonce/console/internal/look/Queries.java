@@ -34,7 +34,8 @@ public final class Queries {
       """
       SELECT coalesce(sum(t.n_tup_ins) FILTER (WHERE t.relname = 'notification'), 0)::bigint AS stored,
              coalesce(sum(CASE WHEN t.relname = 'notification' THEN t.n_tup_del WHEN t.relname = 'scheduled' THEN t.n_tup_del - t.n_tup_ins
-                               ELSE t.n_tup_del - t.n_tup_ins END), 0)::bigint AS finished
+                               ELSE t.n_tup_del - t.n_tup_ins END), 0)::bigint AS finished,
+             pg_is_in_recovery() AS standby
         FROM pg_catalog.pg_stat_all_tables t WHERE t.schemaname = 'pgonce' AND t.relname IN ('notification', 'scheduled', 'dead_letter')
       """;
 

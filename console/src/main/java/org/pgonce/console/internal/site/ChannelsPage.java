@@ -10,7 +10,9 @@ import org.pgonce.console.internal.page.Section;
 import org.pgonce.console.internal.page.Section.Field;
 import org.pgonce.console.internal.page.Section.Filter;
 import org.pgonce.console.internal.page.Section.Link;
+import org.pgonce.console.internal.page.Section.Note;
 import org.pgonce.console.internal.page.Words;
+import org.pgonce.operations.internal.sql.LookStatements;
 
 /** All channels: what waits, how old it is, what is paused, outdated, or heard by nobody. */
 final class ChannelsPage {
@@ -31,7 +33,11 @@ final class ChannelsPage {
             .limit(PAGE + 1)
             .toList();
     var shown = fitting.subList(0, Math.min(PAGE, fitting.size()));
-    var sections = new ArrayList<Section>(SubscriptionTable.pauses(counts.subscriptions()));
+    var sections = new ArrayList<Section>();
+    if (counts.standby()) {
+      sections.add(new Note("standby", LookStatements.STANDBY, "warn"));
+    }
+    sections.addAll(SubscriptionTable.pauses(counts.subscriptions()));
     sections.addAll(Plots.ofAll(history));
     sections.add(
         new Filter(

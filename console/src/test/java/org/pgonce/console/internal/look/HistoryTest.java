@@ -16,7 +16,7 @@ class HistoryTest {
 
   private void look(int second, long stored, long finished) {
     history.expire();
-    history.counts(() -> new Counts(began + second * SECOND, List.of(), stored, finished));
+    history.counts(() -> new Counts(began + second * SECOND, List.of(), stored, finished, false));
   }
 
   @Test

@@ -3,6 +3,10 @@ package org.pgonce.operations.internal.sql;
 /** Queries of the views and functions that the command line and the console both look at. */
 public final class LookStatements {
 
+  /** What is to be said where {@code pg_is_in_recovery()}. */
+  public static final String STANDBY =
+      "The server is a standby: it takes no writes and no LISTEN, and does not show what is at work on its primary. Ask the primary.";
+
   public static final String LISTENERS =
       """
       SELECT l.id::text, l.instance, l.listens_by, l.role, l.started_at, l.seen_at, l.alive, l.channels, l.first_for, l.backend, l.workers, l.outdated
