@@ -2,6 +2,7 @@ package org.pgonce.spring.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
@@ -10,12 +11,15 @@ import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.Status;
 import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.Subscription;
 import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -27,12 +31,7 @@ class ChildContextTest {
   @Test
   void itListensAndItsEndLeavesTheParentListening(TestDatabase database) throws Exception {
     try (var parent = Service.start(database, LifecycleTest.Saves.class)) {
-      try (var child =
-          new SpringApplicationBuilder(Child.class)
-              .parent(parent.context())
-              .web(WebApplicationType.NONE)
-              .properties(ContractApplication.properties(database))
-              .run()) {
+      try (var child = childOf(parent)) {
         database.execute("SELECT pgonce.publish('of_child', '{\"number\": 1}')");
         assertThat(child.getBean(Child.class).handled.await(30, TimeUnit.SECONDS)).isTrue();
       }
@@ -41,6 +40,46 @@ class ChildContextTest {
       parent.awaitQuiet();
       assertThat(parent.effects("saved")).isEqualTo(1);
     }
+  }
+
+  /** Both would call its handler, the child's in the child's database. */
+  @Test
+  void whatTheParentListensToIsTheParentsAlone(TestDatabase database) {
+    try (var parent = Service.start(database, Parent.class);
+        var child = childOf(parent)) {
+      assertThat(listened(parent.context())).containsExactlyInAnyOrder("job", "of_parent");
+      assertThat(listened(child)).containsExactly("of_child");
+    }
+  }
+
+  private static List<String> listened(ApplicationContext context) {
+    return context.getBean(PgOnce.class).status().channels().stream()
+        .map(Status.ChannelActivity::channel)
+        .toList();
+  }
+
+  private static ConfigurableApplicationContext childOf(Service parent) {
+    return new SpringApplicationBuilder(Child.class)
+        .parent(parent.context())
+        .web(WebApplicationType.NONE)
+        .properties(ContractApplication.properties(parent.database()))
+        .run();
+  }
+
+  static class Parent {
+
+    @Bean
+    static Channel<Job> ofParent() {
+      return Channel.of("of_parent", Job.class);
+    }
+
+    @Bean
+    static Subscription<Job> handlesOfParent(Channel<Job> ofParent) {
+      return Subscription.of(ofParent).handle((notification, tx) -> {});
+    }
+
+    @PgOnceListener(channel = "job")
+    void handle(Job job) {}
   }
 
   @Configuration(proxyBeanMethods = false)

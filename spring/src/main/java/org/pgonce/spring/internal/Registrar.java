@@ -108,9 +108,10 @@ final class Registrar implements SmartInitializingSingleton {
     return thereAre;
   }
 
+  /** Of this context alone, as methods are: those of a parent are registered there. */
   private List<FoundListener<?>> declared() {
     var found = new ArrayList<FoundListener<?>>();
-    for (Subscription<?> bean : beans.getBeanProvider(Subscription.class)) {
+    for (Subscription<?> bean : beans.getBeansOfType(Subscription.class).values()) {
       found.add(new FoundListener<>(bean, "a Subscription bean"));
     }
     return found;
