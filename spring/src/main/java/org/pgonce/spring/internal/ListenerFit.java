@@ -16,9 +16,6 @@ import org.springframework.transaction.annotation.Propagation;
 /** Refuses methods that could not do what a listener does. */
 final class ListenerFit {
 
-  private static final AnnotationTransactionAttributeSource TRANSACTIONS =
-      new AnnotationTransactionAttributeSource(false);
-
   private static final Set<Integer> OUTSIDE =
       Set.of(
           TransactionDefinition.PROPAGATION_REQUIRES_NEW,
@@ -82,7 +79,10 @@ final class ListenerFit {
 
   private static void requirePropagation(
       Method method, Class<?> type, Channel<?> channel, String where) {
-    var transaction = TRANSACTIONS.getTransactionAttribute(method, type);
+    // It keeps what it was asked: as a static field it would keep the classes that devtools
+    // replace.
+    var transactions = new AnnotationTransactionAttributeSource(false);
+    var transaction = transactions.getTransactionAttribute(method, type);
     if (transaction == null) {
       return;
     }
