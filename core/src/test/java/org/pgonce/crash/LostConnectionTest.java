@@ -21,7 +21,9 @@ import org.pgonce.Handler;
 import org.pgonce.ListenOptions;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.ListenAddress;
+import org.pgonce.stage.Events;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.testkit.FaultProxy;
@@ -101,6 +103,41 @@ class LostConnectionTest {
       stage.awaitNothingWaits();
     }
     assertThat(stage.effects()).isEqualTo(3);
+  }
+
+  /** HikariCP would warn, with a stack trace for each, of connections that come back closed. */
+  @Test
+  void aConnectionIsKeptWhoseClaimTheServerRefuses() throws Exception {
+    pool.close();
+    pool = stage.database.loginRole("listens", "pgonce_listener").pooled(1);
+    var events = new Events();
+    stage
+        .pgonce(PgOnce.builder(pool).observer(events))
+        .listen(ORDERS, ONE_AT_A_TIME, (order, tx) -> {})
+        .start();
+    var before = serverProcess();
+    stage.database.execute("revoke update on pgonce.notification from pgonce_listener");
+    stage.publish(1);
+    stage.awaitSoon(() -> refusedClaims(events) >= 2);
+    assertThat(serverProcess()).isEqualTo(before);
+    stage.database.execute("grant update (created_at) on pgonce.notification to pgonce_listener");
+    stage.awaitNothingWaits();
+    assertThat(serverProcess()).isEqualTo(before);
+  }
+
+  private static long refusedClaims(Events events) {
+    return events.of(Event.DatabaseTrouble.class).stream()
+        .filter(one -> one.reason().contains("permission denied for table notification"))
+        .count();
+  }
+
+  private long serverProcess() throws SQLException {
+    try (var connection = pool.getConnection();
+        var statement = connection.createStatement();
+        var row = statement.executeQuery("select pg_backend_pid()")) {
+      row.next();
+      return row.getLong(1);
+    }
   }
 
   /** What lies behind those that were claimed, only a look at the whole finds. */

@@ -86,6 +86,11 @@ public final class ClaimSession {
     isFit = false;
   }
 
+  /** Gives the connection back as it came. To be called outside a transaction. */
+  public void restore() throws SQLException {
+    taken.restore();
+  }
+
   /** The session is not as it was: the next claim reads it again. */
   public void forget() {
     known = null;

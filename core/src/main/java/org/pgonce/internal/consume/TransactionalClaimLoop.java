@@ -120,9 +120,12 @@ final class TransactionalClaimLoop extends ClaimLoop {
             && behind.isEmpty()
             && (run.prefetch.isMade() || worker.mayGoOn()));
         if (session.isFit()) {
-          taken.restore();
+          session.restore();
           isFit = true;
         }
+      } catch (SQLException e) {
+        isFit = run != null && run.isUndone(e);
+        throw e;
       } finally {
         if (run != null) {
           run.end();
@@ -180,6 +183,23 @@ final class TransactionalClaimLoop extends ClaimLoop {
       return due
           ? ClaimStatement.claim(session, subscription, true, 0, most)
           : cursor.claim(after -> ClaimStatement.claim(session, subscription, false, after, most));
+    }
+
+    /**
+     * Rolls back where the server has only refused a statement. Returns whether the connection is
+     * as it came: a pool warns of each that comes back closed.
+     */
+    boolean isUndone(SQLException failure) {
+      if (LostConnection.isLikely(failure) || !session.isFit()) {
+        return false;
+      }
+      try {
+        connection.rollback();
+        session.restore();
+        return true;
+      } catch (SQLException | RuntimeException lost) {
+        return false;
+      }
     }
 
     /** Its session is no longer one that handlers work in. */

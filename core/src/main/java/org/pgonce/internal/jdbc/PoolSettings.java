@@ -103,6 +103,7 @@ public final class PoolSettings {
     private final boolean pgjdbcNg;
     private final boolean sendsBegin;
     private final int longestMs;
+    private int timeoutMs;
     private boolean modesSet;
 
     private Taken(Connection connection, Duration longestCall) throws SQLException {
@@ -115,8 +116,9 @@ public final class PoolSettings {
         connection.setAutoCommit(false);
       }
       this.networkTimeout = connection.getNetworkTimeout();
+      this.timeoutMs = networkTimeout;
       this.longestMs = shorter(longestCall);
-      setNetworkTimeout(networkTimeout, longestMs);
+      setNetworkTimeout(longestMs);
       this.autosave = withoutAutosave(connection);
     }
 
@@ -127,9 +129,10 @@ public final class PoolSettings {
     }
 
     /** Sends nothing. */
-    private void setNetworkTimeout(int before, int now) throws SQLException {
-      if (now != before) {
-        connection.setNetworkTimeout(Runnable::run, now);
+    private void setNetworkTimeout(int millis) throws SQLException {
+      if (millis != timeoutMs) {
+        connection.setNetworkTimeout(Runnable::run, millis);
+        timeoutMs = millis;
       }
     }
 
@@ -138,14 +141,14 @@ public final class PoolSettings {
      * it can: one of the driver's own is answered by itself, and that wakes this thread before the
      * rest is there, which costs a tenth of the time from commit to handler.
      *
-     * @param longest bounds it; the connection is not fit for more if it fails
+     * @param longest bounds it; after a failure it bounds what follows, until {@link #restore}
      * @param parts adds to the message what follows BEGIN, at each call
      */
     public <R> R begin(Duration longest, Function<Pipeline, Pipeline.Sent<R>> parts)
         throws SQLException {
-      setNetworkTimeout(longestMs, shorter(longest));
+      setNetworkTimeout(shorter(longest));
       var result = sendsBegin ? again(() -> sendWithBegin(parts)) : begin(() -> send(parts));
-      setNetworkTimeout(shorter(longest), longestMs);
+      setNetworkTimeout(longestMs);
       return result;
     }
 
@@ -251,7 +254,7 @@ public final class PoolSettings {
       if (autosave != null) {
         connection.unwrap(PGConnection.class).setAutosave(autosave);
       }
-      setNetworkTimeout(longestMs, networkTimeout);
+      setNetworkTimeout(networkTimeout);
       if (autoCommit) {
         connection.setAutoCommit(true);
       }
