@@ -24,9 +24,13 @@ import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.pgonce.spi.Event.WaitCause;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** EXACTLY_ONCE: claim, handler and deletion are one transaction, on one connection. */
 final class TransactionalClaimLoop extends ClaimLoop {
+
+  private static final Logger LOG = LoggerFactory.getLogger(TransactionalClaimLoop.class);
 
   // After a conflict of a batch, for the next batch would meet another one soon. A deadlock lasts
   // 1 s by default (deadlock_timeout), so a twentieth of the time is lost at the most.
@@ -198,6 +202,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
         session.restore();
         return true;
       } catch (SQLException | RuntimeException lost) {
+        LOG.debug("pgonce: behind a claim that failed its connection is closed", lost);
         return false;
       }
     }
