@@ -51,6 +51,9 @@ final class Prefetch implements Pipeline.Next {
     if (System.nanoTime() - allowedFrom.get() < 0 || !worker.beginsBehindCommit()) {
       return null;
     }
+    if (look != null) {
+      cursor.failed(look); // its commit failed for a conflict, and the handler ran again
+    }
     look = cursor.begin();
     return this;
   }
