@@ -314,6 +314,18 @@ class InstallTest {
     PgOnce.using(nobody.unpooled()).install(CHANNEL);
   }
 
+  /** As where a migration has installed, and the service's login was forgotten. */
+  @Test
+  void sql_whoMayNotUseAnInstalledSchemaIsToldWhatToGrant(TestDatabase database) throws Exception {
+    PgOnce.using(database.unpooled()).install(CHANNEL);
+    var nobody = database.loginRole("nobody");
+    assertThatThrownBy(() -> PgOnce.using(nobody.unpooled()).install(CHANNEL))
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot install, nothing was changed")
+        .hasMessageContaining("GRANT pgonce_installer TO " + nobody.user())
+        .hasMessageContaining("pgonce.install=validate");
+  }
+
   @Test
   void sql_uninstallLeavesNothing(TestDatabase database) throws Exception {
     PgOnce.using(database.unpooled()).install(CHANNEL);

@@ -99,6 +99,16 @@ public final class Rights {
        WHERE n.nspname = 'pgonce' AND p.proname = 'install_channel' AND NOT pg_catalog.has_function_privilege(p.oid, 'EXECUTE')
       """;
 
+  // Where the version of the schema cannot be asked for, which comes before all else.
+  private static final String TO_READ_VERSION =
+      INSTALLING
+          + """
+         AND NOT EXISTS (
+          SELECT FROM pg_catalog.pg_class v
+           WHERE v.relnamespace = n.oid AND v.relname = 'schema_version'
+             AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_table_privilege(v.oid, 'SELECT'))
+      """;
+
   private static final String COPY =
       "SELECT c.why FROM pgonce.copy_of_another() AS c (why) WHERE c.why IS NOT NULL";
 
@@ -125,6 +135,11 @@ public final class Rights {
   /** What keeps the role from installing channels, and what to do; null if nothing does. */
   public static @Nullable String missingToInstall(Connection connection) throws SQLException {
     return first(connection, DAMAGE, INSTALLING).stream().findFirst().orElse(null);
+  }
+
+  /** As {@link #missingToInstall}, of a role that may not even read the schema's version. */
+  static @Nullable String missingToReadVersion(Connection connection) throws SQLException {
+    return first(connection, TO_READ_VERSION).stream().findFirst().orElse(null);
   }
 
   /** Why nothing may be delivered in this database if it is a copy: one line, or none. */

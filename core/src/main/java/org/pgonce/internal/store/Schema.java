@@ -54,7 +54,8 @@ public final class Schema {
    * is left alone. Others that install at the same time wait at the lock, and find it done.
    *
    * @return whether it has changed a schema that was there
-   * @throws PgOnceException if owners or rights are lost, and the role may not give them back
+   * @throws PgOnceException if owners or rights are lost, and the role may not give them back; or
+   *     if it has no right on the schema
    */
   static boolean bring(Connection transaction) throws SQLException {
     var before = exists(transaction);
@@ -72,6 +73,10 @@ public final class Schema {
         throw new PgOnceException("pgonce cannot install: " + damage);
       }
       return true;
+    }
+    var missing = Rights.missingToReadVersion(transaction);
+    if (missing != null) {
+      throw new PgOnceException("pgonce cannot install, nothing was changed: " + missing);
     }
     return version(transaction) < latest() && lockedVersion(transaction) < latest();
   }
