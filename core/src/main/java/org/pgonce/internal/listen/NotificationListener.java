@@ -202,19 +202,22 @@ public final class NotificationListener implements AutoCloseable {
     var usable = sources.stream().filter(one -> !failed.containsKey(one.name())).toList();
     failedSources = failed;
     hasConnected = false;
+    var passedOver = new HashMap<String, String>();
     for (var source : usable) {
       try {
         var session = new ListenSession(source, address, config, callback::notified);
         hasConnected = true;
+        if (!passedOver.isEmpty()) {
+          LOG.info(
+              "not through {} this time; it is tried again with the next connection", passedOver);
+        }
         return session;
       } catch (ListenFailure e) {
         reasons.add(e);
         if (e.getCause() instanceof SQLTransientConnectionException) {
           break; // nothing answers there, whoever asks
         }
-        if (e.kind() != Kind.UNREACHABLE) {
-          failed.put(source.name(), e.reason());
-        }
+        (e.kind() == Kind.UNREACHABLE ? passedOver : failed).put(source.name(), e.reason());
       }
     }
     throw ListenFailure.together(reasons);

@@ -15,6 +15,7 @@ import org.pgonce.internal.listen.ListenFailure.Kind;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.WakeUpConnection;
 import org.pgonce.spi.WakeUpSource;
+import org.pgonce.stage.Logged;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -97,8 +98,10 @@ class SourceOrderTest {
   @Test
   void h70_aSourceWhoseConnectBreaksIsTheFirstAgainTheNextTime(TestDatabase database)
       throws Exception {
-    try (var listener = listener(database, new SQLException("channel closed", "08006"))) {
+    try (var log = new Logged();
+        var listener = listener(database, new SQLException("channel closed", "08006"))) {
       reconnects(listener, database);
+      assertThat(log.text()).contains("not through {first=").contains("channel closed");
       assertThat(tries).hasValueGreaterThanOrEqualTo(2);
       assertThat(listener.status().failedSources()).isEmpty();
     }
