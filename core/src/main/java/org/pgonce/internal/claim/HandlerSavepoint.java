@@ -92,8 +92,8 @@ public final class HandlerSavepoint {
   }
 
   /**
-   * Adds what is deferred to the commit, its release, and a statement that sets the role back and
-   * reads the settings after it.
+   * Adds statements that run what is deferred to the commit, release the savepoint, set the role
+   * back, and read the settings after the handler.
    */
   public static Pipeline.Sent<SessionState> release(SessionState before, Pipeline message) {
     message.add(NOTHING_DEFERRED);

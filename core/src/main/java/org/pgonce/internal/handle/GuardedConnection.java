@@ -117,7 +117,7 @@ public final class GuardedConnection {
    *
    * @throws SQLException if the handler has failed although it returned: it swallowed an SQL error
    *     (25P02), ended the transaction (3B001, 25P01), was refused its end (25000), or as {@link
-   *     #revoke}. Call {@link #undo} then
+   *     #revoke}; or what is deferred to the commit has failed. Call {@link #undo} then
    */
   public void seal() throws SQLException {
     send(release());
