@@ -1,7 +1,9 @@
 package org.pgonce.lifecycle;
 
+import static org.assertj.core.api.Assertions.as;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 import static org.awaitility.Awaitility.await;
 import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.QUICK;
@@ -95,7 +97,9 @@ class StartTest {
                 + role.user()
                 + " may not use the schema pgonce: GRANT pgonce_listener TO "
                 + role.user())
-        .hasMessageContaining("may not claim from pgonce.notification");
+        .hasMessageContaining("may not claim from pgonce.notification and pgonce.scheduled: GRANT")
+        .extracting(failure -> failure.getMessage().lines().toList(), as(LIST))
+        .hasSize(5);
   }
 
   @Test

@@ -36,6 +36,7 @@ import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PayloadRules.MissingFields;
 import org.pgonce.PayloadRules.UnknownFields;
@@ -76,15 +77,26 @@ public final class Jackson2Codec implements PayloadCodec {
    * @throws IllegalStateException if one of them is there and cannot be used
    */
   public static JsonMapper.Builder strict() {
-    var limits =
+    return strict(bounds -> {});
+  }
+
+  /**
+   * The same with other bounds on what is read.
+   *
+   * @param change gets the standard bounds, to change those that must differ: {@code bounds ->
+   *     bounds.maxNestingDepth(2_000)}
+   */
+  public static JsonMapper.Builder strict(Consumer<StreamReadConstraints.Builder> change) {
+    var bounds =
         StreamReadConstraints.builder()
             .maxDocumentLength(JacksonCodec.MAX_DOCUMENT_LENGTH)
             .maxNestingDepth(500)
             .maxStringLength(JacksonCodec.MAX_DOCUMENT_LENGTH)
             .maxNumberLength(
-                150_000) // a numeric has up to 131,072 digits before the point and 16,383 behind it
-            .build();
-    return JsonMapper.builder(JsonFactory.builder().streamReadConstraints(limits).build())
+                150_000); // a numeric has up to 131,072 digits before the point and 16,383 behind
+    // it
+    change.accept(bounds);
+    return JsonMapper.builder(JsonFactory.builder().streamReadConstraints(bounds.build()).build())
         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
         .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
         .enable(

@@ -11,7 +11,7 @@ final class PassedBound {
    * @param message Jackson's: it has lengths and bounds, and quotes nothing
    */
   static String inWords(String message, Class<? extends PayloadCodec> codec) {
-    return "%s. Store less in it; or raise the bound by StreamReadConstraints of the JsonFactory of a mapper of your own, and give new %s(mapper) to PgOnceBuilder.codec"
+    return "%1$s. Store less in it; or raise the bound: give new %2$s(%2$s.strict(bounds -> ...).build()) to PgOnceBuilder.codec, where bounds are Jackson's StreamReadConstraints"
         .formatted(message, codec.getSimpleName());
   }
 }

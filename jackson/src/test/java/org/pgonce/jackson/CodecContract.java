@@ -66,6 +66,9 @@ abstract class CodecContract<N> {
   /** One with a mapper of the user's own, which refuses unknown fields. */
   abstract PayloadCodec refusingUnknownFields();
 
+  /** One with the standard settings, but for how deep it reads. */
+  abstract PayloadCodec readingAsDeepAs(int depth);
+
   abstract BigDecimal number(N tree);
 
   record Article(long id, @Nullable String name, int stock) {}
@@ -218,13 +221,24 @@ abstract class CodecContract<N> {
     assertBound("{\"" + "7".repeat(50_001) + "\":1}", Object.class, "Name length", "50000");
   }
 
+  @Test
+  void h21_aBoundCanBeRaisedAndTheOtherSettingsStay() throws Exception {
+    var deep = readingAsDeepAs(1_000);
+    assertThat(deep.decode("{\"box\":".repeat(999) + "{}" + "}".repeat(999), Box.class))
+        .isNotNull();
+    assertThatThrownBy(() -> deep.decode("{\"any\":" + "7".repeat(150_001) + "}", Box.class))
+        .hasMessageContaining("150000");
+    assertThatThrownBy(() -> deep.decode("{\"id\": 1, \"stock\": \"2\"}", Article.class))
+        .isInstanceOf(UnreadablePayloadException.class);
+  }
+
   private void assertBound(String json, Class<?> type, String... bound) {
     assertThatThrownBy(() -> codec.decode(json, type))
         .isInstanceOf(UnreadablePayloadException.class)
         .hasMessageStartingWith("not readable as " + type.getName())
         .hasMessageContainingAll(bound)
         .hasMessageContainingAll("Store less", "StreamReadConstraints", "PgOnceBuilder.codec")
-        .hasMessageContaining("new " + codec.getClass().getSimpleName() + "(mapper)")
+        .hasMessageContaining("new %1$s(%1$s.strict(", codec.getClass().getSimpleName())
         .hasMessageNotContaining("777")
         .extracting(failure -> String.valueOf(failure.getMessage()).length(), as(INTEGER))
         .isLessThan(1_000); // a dead letter's reason is cut at 2,000

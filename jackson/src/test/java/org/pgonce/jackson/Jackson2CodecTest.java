@@ -18,6 +18,11 @@ class Jackson2CodecTest extends CodecContract<JsonNode> {
   }
 
   @Override
+  PayloadCodec readingAsDeepAs(int depth) {
+    return new Jackson2Codec(Jackson2Codec.strict(bounds -> bounds.maxNestingDepth(depth)).build());
+  }
+
+  @Override
   BigDecimal number(JsonNode tree) {
     return tree.decimalValue();
   }

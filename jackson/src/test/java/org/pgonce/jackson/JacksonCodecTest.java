@@ -18,6 +18,11 @@ class JacksonCodecTest extends CodecContract<JsonNode> {
   }
 
   @Override
+  PayloadCodec readingAsDeepAs(int depth) {
+    return new JacksonCodec(JacksonCodec.strict(bounds -> bounds.maxNestingDepth(depth)).build());
+  }
+
+  @Override
   BigDecimal number(JsonNode tree) {
     return tree.decimalValue();
   }

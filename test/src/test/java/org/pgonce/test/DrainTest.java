@@ -265,7 +265,7 @@ class DrainTest {
     assertThatThrownBy(() -> pgonce.drain(missing, note))
         .isInstanceOf(PgOnceException.class)
         .hasMessage(
-            "channel missing is not installed: call PgOnce.install, or run its printed migration");
+            "channel missing is not installed: call PgOnce.install (Spring Boot: pgonce.install=always), or run its printed migration");
     var broadcast = Channel.of("broadcast", Integer.class, Mode.BROADCAST);
     assertThatThrownBy(() -> pgonce.drain(broadcast, note))
         .isInstanceOf(IllegalArgumentException.class)

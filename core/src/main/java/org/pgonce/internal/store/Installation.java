@@ -162,9 +162,7 @@ public final class Installation {
   /** Makes one channel as defined, without what feeds it; the schema must be there. */
   public static void define(Connection transaction, Channel<?> channel) throws SQLException {
     var missing =
-        Schema.exists(transaction)
-            ? Rights.missingToInstall(transaction)
-            : "schema pgonce is missing; call PgOnce.install, or run the files of sql/";
+        Schema.exists(transaction) ? Rights.missingToInstall(transaction) : Schema.MISSING;
     if (missing != null) {
       throw new PgOnceException(
           "pgonce cannot install channel %s, nothing was changed: %s"

@@ -161,13 +161,12 @@ public record Installed(
   /** The same, but for what feeds it. */
   public List<String> problems(Channel<?> defined, String named) {
     if (!schema) {
-      return List.of("schema pgonce is missing: call PgOnce.install, or run the files of sql/");
+      return List.of(Schema.MISSING);
     }
     if (!channel) {
       return List.of(
-          "channel "
-              + defined.name()
-              + " is not installed: call PgOnce.install, or run its printed migration");
+          "channel %s is not installed: %s, or run its printed migration"
+              .formatted(defined.name(), Schema.INSTALL));
     }
     var differences = differences(defined, named);
     if (differences.isEmpty() && subscription == 0) {

@@ -16,7 +16,7 @@ public final class Rights {
   // The last of them: a hardened server takes functions of PostgreSQL's own from PUBLIC.
   private static final String SCHEMA =
       """
-      SELECT 'the schema pgonce does not exist in database ' || current_database() || ': call PgOnce.install, or run the files of sql/'
+      SELECT 'the schema pgonce does not exist in database ' || current_database() || ': {install}, or run the files of sql/'
        WHERE to_regnamespace('pgonce') IS NULL
       UNION ALL
       SELECT 'the server is a standby: it takes no writes and no LISTEN; give the address of the primary'
@@ -29,7 +29,8 @@ public final class Rights {
         FROM pg_roles o
        CROSS JOIN unnest(ARRAY['pg_notify(text, text)', 'pg_advisory_xact_lock(bigint)', 'pg_try_advisory_xact_lock(bigint)']) AS f (name)
        WHERE o.rolname = 'pgonce_owner' AND NOT has_function_privilege(o.oid, 'pg_catalog.' || f.name, 'EXECUTE')
-      """;
+      """
+          .replace("{install}", Schema.INSTALL);
 
   private static final String PUBLISHING = SCHEMA.formatted("pgonce_publisher");
 
@@ -39,16 +40,18 @@ public final class Rights {
       SCHEMA.formatted("pgonce_listener")
           + """
       UNION ALL
-      SELECT format('role %I may not execute %s: GRANT pgonce_listener TO %I', current_user, p.oid::regprocedure, current_user)
+      SELECT format('role %I may not execute %s: GRANT pgonce_listener TO %I', current_user, string_agg(p.proname, ', ' ORDER BY p.proname), current_user)
         FROM pg_proc p
        WHERE p.pronamespace = to_regnamespace('pgonce')
          AND p.proname IN ('bound_idle', 'not_there', 'may_begin_again', 'take_permits', 'lease', 'renew', 'claim_by_key', 'lock_key', 'schedule', 'bury', 'keys_done', 'listener_starts', 'listener_stops', 'poll', 'open_gate', 'renew_gate', 'close_gate', 'do_writers_wait', 'listener_seen', 'keep_house', 'installed', 'pause', 'copy_of_another')
          AND NOT has_function_privilege(p.oid, 'EXECUTE')
+      HAVING count(*) > 0
       UNION ALL
-      SELECT format('role %I may not claim from %s: GRANT pgonce_listener TO %I', current_user, c.oid::regclass, current_user)
+      SELECT format('role %I may not claim from %s: GRANT pgonce_listener TO %I', current_user, string_agg(c.oid::regclass::text, ' and ' ORDER BY c.relname), current_user)
         FROM pg_class c
        WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relname IN ('notification', 'scheduled')
          AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'DELETE') AND has_any_column_privilege(c.oid, 'UPDATE'))
+      HAVING count(*) > 0
       UNION ALL
       SELECT format('role %I may not write the history %s: GRANT pgonce_listener TO %I', current_user, c.oid::regclass, current_user)
         FROM pg_class c

@@ -27,6 +27,12 @@ public final class Schema {
           .map(file -> file.group(1))
           .toList();
 
+  /** What to do where the schema or a channel is not there. */
+  static final String INSTALL = "call PgOnce.install (Spring Boot: pgonce.install=always)";
+
+  static final String MISSING =
+      "schema pgonce is missing: " + INSTALL + ", or run the files of sql/";
+
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII.
   private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(123589553447781)";
   // Not to_regclass: that needs the right to use the schema.
@@ -113,8 +119,8 @@ public final class Schema {
     return installed >= latest()
         ? List.of()
         : List.of(
-            "the schema pgonce is of version %d, and this library needs version %d: call PgOnce.install, or run the files of sql/"
-                .formatted(installed, latest()));
+            "the schema pgonce is of version %d, and this library needs version %d: %s, or run the files of sql/"
+                .formatted(installed, latest(), INSTALL));
   }
 
   /** Whether the schema is installed, whatever its version; asks the catalogs only. */

@@ -102,8 +102,12 @@ record ListenerArguments(List<Argument> all, boolean ofBatch) {
     }
     throw ListenerFit.refused(
         where,
-        "takes %s, but channel %s has payloads of type %s. It may take the payload, its Notification (or a List of these in place of both), what that has beside the payload (@PgOnceHeader), and the Tx"
-            .formatted(declared(parameter), channel.name(), channel.payloadType().getName()));
+        "takes %s, but channel %s has payloads of type %s. It may take the payload and its Notification, or a List<Notification<%s>> in place of both; what a Notification has beside the payload (@PgOnceHeader); and the Tx"
+            .formatted(
+                declared(parameter),
+                channel.name(),
+                channel.payloadType().getName(),
+                channel.payloadType().getSimpleName()));
   }
 
   private static ResolvableType declared(MethodParameter parameter) {
