@@ -1,4 +1,4 @@
--- Who may do what: all privileges but those of a channel's triggers (entries.sql). A new function is for nobody until it is granted here. PostgreSQL would
+-- Who may do what: all privileges but those of a channel's triggers (store.sql). A new function is for nobody until it is granted here. PostgreSQL would
 -- give it to PUBLIC, and a definer function that any role may call, or attach to a table of its own, could forge notifications.
 
 -- See roles.sql.

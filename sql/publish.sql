@@ -100,7 +100,7 @@ BEGIN
 END
 $$;
 
--- One notification, by the channel's own store function, as its triggers have it. Returns what that does. With the lock, dropping a subscription and
+-- One notification, by the channel's own store function (store_body of store.sql), as its triggers have it. Returns what that does. With the lock, dropping a subscription and
 -- changing a mode (pgonce_private.hold_writers) wait from here on, or have ended: the function is that of the channel as it is. Only functions that pin
 -- search_path call it.
 CREATE OR REPLACE FUNCTION pgonce_private.store_one(

@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS pgonce.channel (
 -- Each subscription of a channel has its own row of a notification, so that they do not wait for one another.
 CREATE TABLE IF NOT EXISTS pgonce.subscription (
   -- 4096 times the channel's id, and a number from 1 to 4095 that is never used again. By the channel's id in it the channel's view bounds
-  -- what its triggers may store (entries.sql).
+  -- what its triggers may store (store.sql).
   id           integer NOT NULL PRIMARY KEY CHECK (id / 4096 = channel_id AND id % 4096 > 0),
   channel_id   integer NOT NULL REFERENCES pgonce.channel ON DELETE CASCADE,
   -- The channel's name while its notifications are stored, null while it is a BROADCAST: what asks for the subscriptions whose rows are stored

@@ -18,7 +18,7 @@ import org.pgonce.internal.jdbc.Statements;
  * <table>
  * <caption>When</caption>
  * <tr><th>what happens</th><th>counts</th></tr>
- * <tr><td>a lease</td><td>this attempt, before its handler begins: sql/claim.sql</td></tr>
+ * <tr><td>a lease</td><td>this attempt, before its handler begins: sql/lease.sql</td></tr>
  * <tr><td>the handler failed</td><td>this attempt, in the claim's transaction if that lives: {@code
  * pgonce.schedule}, or {@code pgonce.bury} for the last one, of sql/settle.sql</td></tr>
  * <tr><td>an earlier claim did not settle the row (a suspect)</td><td>the next attempt, before its

@@ -145,7 +145,7 @@ final class FetchTrigger {
   }
 
   /** Whether a claim has begun since the last question. */
-  boolean hasBegunSince() {
+  boolean takeHasBegun() {
     var since = hasBegun;
     hasBegun = false;
     return since;
@@ -154,7 +154,7 @@ final class FetchTrigger {
   /**
    * Whether since the last question many new rows were claimed; or some, and no claim was empty.
    */
-  boolean wasBusySince() {
+  boolean takeBusy() {
     var busy = newRows >= MANY || (newRows > 0 && !wasEmpty);
     newRows = 0;
     wasEmpty = false;

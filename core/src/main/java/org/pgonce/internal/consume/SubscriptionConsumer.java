@@ -161,14 +161,14 @@ public final class SubscriptionConsumer<T> implements PollTarget {
 
   /** Rows, or keys, may have been set free. Returns at once. */
   public void freed(boolean isDue) {
-    hasMissed();
+    forgetBlockedKeys();
     withLock(() -> trigger.request(isDue ? FetchTrigger.Reason.DUE : FetchTrigger.Reason.NEW));
     // Claims may pass over the key: a walk over all keys rests, or two claims meet at it.
     poll.somethingWaits();
   }
 
   /** Wake-ups may have been missed that say which keys are free: the next claims look for them. */
-  public void hasMissed() {
+  public void forgetBlockedKeys() {
     cursors.unblocked();
   }
 
@@ -236,15 +236,15 @@ public final class SubscriptionConsumer<T> implements PollTarget {
   public void fetch() {
     withLock(
         () -> {
-          if (!trigger.hasBegunSince()) {
+          if (!trigger.takeHasBegun()) {
             trigger.request(FetchTrigger.Reason.NEW);
           }
         });
   }
 
   /** Whether new rows kept coming since the last call. */
-  public boolean wasBusy() {
-    return locked(trigger::wasBusySince);
+  public boolean takeBusy() {
+    return locked(trigger::takeBusy);
   }
 
   public boolean answersAtOnce() {

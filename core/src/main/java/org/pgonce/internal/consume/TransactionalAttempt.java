@@ -28,7 +28,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Delivers and settles what was claimed, in the claim's transaction: one notification, or a batch,
- * of which all are done or none. {@link Claim} says when it is counted.
+ * of which all are done or none. {@link Claim} says when it is counted; {@link WorkerSlots} cuts it
+ * off where its handler overruns its time.
  */
 final class TransactionalAttempt implements WorkerSlots.Attempt {
 

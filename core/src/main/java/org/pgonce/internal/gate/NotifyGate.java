@@ -192,7 +192,7 @@ public final class NotifyGate {
   private @Nullable Duration stayOpen() throws SQLException {
     var busy = false;
     for (var one : subscriptions) { // each is to be asked
-      busy |= one.wasBusy();
+      busy |= one.takeBusy();
     }
     fewInARow = busy ? 0 : fewInARow + 1;
     if (fewInARow < FEW_IN_A_ROW && !isHeldUp()) {

@@ -38,10 +38,6 @@ public final class Listener {
   // After a gate was opened, for the poll that sees it open: polls come more often from then on.
   private static final Duration POLLS_SOON = Duration.ofMillis(300);
 
-  // Payloads of NOTIFY.
-  private static final String NEW_ROWS = "";
-  private static final String DEFINITION = "definition";
-
   private final ListenerContext context;
   private final ListenSettings settings;
   private final List<Registration<?>> registrations;
@@ -191,7 +187,7 @@ public final class Listener {
     addCallback(
         channel,
         payload -> {
-          if (payload.equals(NEW_ROWS)) {
+          if (NotifyPayload.of(payload) == NotifyPayload.NEW_ROWS) {
             gate.heard();
           }
         });
@@ -205,7 +201,7 @@ public final class Listener {
   }
 
   private void heard(BroadcastReceiver<?> receiver, String payload) {
-    if (payload.equals(DEFINITION)) {
+    if (NotifyPayload.of(payload) == NotifyPayload.DEFINITION) {
       poll.within(Duration.ZERO);
       feeds.changed();
     } else {
@@ -213,24 +209,16 @@ public final class Listener {
     }
   }
 
-  /**
-   * A NOTIFY on a stored channel, as {@code pgonce.wake_up} in sql/publish.sql sends it. Any role
-   * can send one: whether the channel is paused, or defined anew, only the poll knows.
-   */
   private void heard(SubscriptionConsumer<?> consumer, String payload) {
-    switch (payload) {
-      case "pause" -> poll.within(consumer.heardPause());
+    switch (NotifyPayload.of(payload)) {
+      case NEW_ROWS -> consumer.notified();
+      case DUE -> consumer.freed(true);
+      case LATER, RESUME -> poll.within(Duration.ZERO);
+      case PAUSE -> poll.within(consumer.heardPause());
       case DEFINITION -> {
         poll.within(consumer.heardPause());
         feeds.changed();
       }
-      case "resume" -> poll.within(Duration.ZERO);
-      // Rows were stored that are due later: the poll learns when.
-      case "later" -> poll.within(Duration.ZERO);
-      // Scheduled rows may be due, or keys may have been set free.
-      case "due" -> consumer.freed(true);
-      // New rows; or it is not known.
-      default -> consumer.notified();
     }
   }
 
@@ -248,7 +236,7 @@ public final class Listener {
     @Override
     public void listening() {
       // Wake-ups that were sent before LISTEN took effect were not received here.
-      consumers.forEach(SubscriptionConsumer::hasMissed);
+      consumers.forEach(SubscriptionConsumer::forgetBlockedKeys);
       poll.within(Duration.ZERO);
       asOwn(() -> context.observer().on(new Event.Listening(listening.status().source())));
     }

@@ -23,10 +23,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What correctness rests on: one statement for all subscriptions of the process finds the rows that
- * no wake-up announced, and whether the channels are still what they were. It runs right after
- * every (re)LISTEN, when the next row is due, and once a second. Only one poll runs at a time;
- * requests meanwhile are folded into the next. The heartbeat comes behind an answer each 10 s,
- * {@link Housekeeping} each 150 s, in transactions of their own.
+ * no wake-up announced, as its NOTIFY was lost, and whether the channels are still what they were.
+ * {@link PollTarget#polled} has such rows claimed. It runs right after every (re)LISTEN, when the
+ * next row is due, and once a second. Only one poll runs at a time; requests meanwhile are folded
+ * into the next. The heartbeat comes behind an answer each 10 s, {@link Housekeeping} each 150 s,
+ * in transactions of their own.
  */
 public final class Poll {
 

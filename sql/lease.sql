@@ -1,5 +1,5 @@
--- Claim with a lease, and what both kinds of claims share. The claim of EXACTLY_ONCE is a statement of the library (claim/ClaimStatement.java), and so is
--- the deletion of what was handled (settle/Deletion.java): a function around them costs more than they do.
+-- Claims with a lease, their renewal, and what all claims share. The claim of EXACTLY_ONCE is a statement of the library (claim/ClaimStatement.java), and
+-- so is the deletion of what was handled (settle/Deletion.java): a function around them costs more than they do.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -123,6 +123,36 @@ BEGIN
   END IF;
   claimed.due_at := coalesce(due_since, claimed.created_at);
   RETURN NEXT;
+END
+$$;
+
+-- Prolongs leases; returns the ids of those that are still held. Another claim gets the row only when its lease has expired. A lease that has expired
+-- goes on if no other claim has taken the row, another row of its order key, or its permit since: a second statement looks with the key or the permit
+-- locked. Of two rows that had the same permit one after the other, the later one goes on.
+CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+AS $$
+DECLARE
+  now constant timestamptz := clock_timestamp();
+  late bigint[];
+BEGIN
+  PERFORM pgonce.bound_idle(least(greatest(lease_ms / 3, 1000), 30000)); -- its process tries again on another connection after that time
+  SELECT array_agg(l.id) INTO late
+    FROM (SELECT DISTINCT ON (s.order_key, s.key_permit) s.id, s.order_key, s.key_permit
+            FROM unnest(ids, tokens) AS h (id, token)
+            JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
+           WHERE s.order_key IS NOT NULL AND s.due_at <= now ORDER BY s.order_key, s.key_permit, s.due_at DESC) l
+   WHERE CASE WHEN l.key_permit IS NULL THEN pgonce_private.try_key(subscription, l.order_key) ELSE pgonce_private.try_key_permit(subscription, l.order_key, l.key_permit) END;
+  RETURN QUERY UPDATE pgonce.scheduled s
+       SET due_at = clock_timestamp() + lease_ms * interval '1 millisecond',
+           key_permit_until = CASE WHEN s.key_permit IS NOT NULL THEN clock_timestamp() + lease_ms * interval '1 millisecond' END
+      FROM unnest(ids, tokens) AS h (id, token)
+     WHERE s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
+       AND (s.order_key IS NULL OR s.due_at > now
+            OR (s.id = ANY (late) AND (SELECT b.id FROM pgonce.scheduled b WHERE b.subscription_id = subscription AND b.order_key = s.order_key
+                                           AND b.token IS NOT NULL AND b.due_at > now
+                                           AND (s.key_permit IS NULL OR b.key_permit = s.key_permit AND b.key_permit_until > now) LIMIT 1) IS NULL))
+    RETURNING s.id;
 END
 $$;
 
