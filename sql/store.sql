@@ -1,5 +1,5 @@
--- The ways into a channel: a view and a function of its own. By the view triggers store plain rows for the channel's subscriptions, and for no others.
--- By the function goes what else is stored one by one: what code publishes, what has a key or a due time, dead letters and broadcasts. Neither shows
+-- The ways into a channel: a view and a function of its own. By the view triggers store rows for the channel's subscriptions, and for no others. By the
+-- function goes what else is stored one by one: what code publishes, what has a delivery key or a due time, dead letters and broadcasts. Neither shows
 -- anything.
 
 -- See roles.sql.
@@ -137,7 +137,7 @@ BEGIN
     EXECUTE format('DROP VIEW %s', view);
   END IF;
   IF to_regclass(view) IS NULL THEN
-    EXECUTE format('CREATE VIEW %s AS SELECT subscription_id, payload, context, stamp FROM pgonce.notification WHERE subscription_id / 4096 = %s WITH CASCADED CHECK OPTION',
+    EXECUTE format('CREATE VIEW %s AS SELECT subscription_id, id, payload, order_key, context, stamp FROM pgonce.notification WHERE subscription_id / 4096 = %s WITH CASCADED CHECK OPTION',
                    view, channel.id);
     -- Each step of an expression costs each statement. nullif: a setting that was used once in a session is empty from then on.
     EXECUTE format($sql$ALTER VIEW %s ALTER COLUMN context SET DEFAULT pgonce.read_context(nullif(current_setting('pgonce.context', true), ''))$sql$, view);
@@ -211,7 +211,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT wanted <@ ARRAY(SELECT a.privilege_type FROM aclexplode(rights) a JOIN pg_roles r ON r.oid = a.grantee WHERE r.rolname = role_name) $$;
 
 -- Lets a role, that the caller can act as, own the function of the channel's triggers: all of pgonce that such a function needs. What is
--- the channel's goes with the channel; the rights on the schemas stay with the role (docs/guarantees.md). It is called where that function is made or
+-- the channel's goes with the channel; the rights on the schemas and the sequence stay with the role (docs/guarantees.md). It is called where that function is made or
 -- replaced, in the transaction that does so. One at a time: of two that grant rights on the same schema at once, PostgreSQL fails the second ("tuple
 -- concurrently updated"). The lock is that of Installer in Java.
 CREATE OR REPLACE FUNCTION pgonce.let_capture(channel_name text, role_name text) RETURNS void
@@ -250,6 +250,10 @@ BEGIN
   END IF;
   IF NOT pgonce_private.has_itself(role_name, (SELECT p.proacl FROM pg_proc p WHERE p.oid = store::regprocedure), 'EXECUTE') THEN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', store, role_name);
+  END IF;
+  -- A row that has no order key of its own gets one of its id.
+  IF NOT pgonce_private.has_itself(role_name, (SELECT c.relacl FROM pg_class c WHERE c.oid = 'pgonce.notification_id'::regclass), 'USAGE') THEN
+    EXECUTE format('GRANT USAGE ON SEQUENCE pgonce.notification_id TO %I', role_name);
   END IF;
   IF gate IS NOT NULL AND NOT pgonce_private.has_itself(role_name, (SELECT c.relacl FROM pg_class c WHERE c.oid = gate), 'SELECT') THEN
     EXECUTE format('GRANT SELECT ON SEQUENCE %s TO %I', gate, role_name);

@@ -19,6 +19,10 @@ SELECT p.oid::bigint, pg_catalog.pg_get_userbyid(p.proowner), p.prosecdef,
             FROM pg_catalog.pg_class g JOIN pg_catalog.pg_namespace s ON s.oid = g.relnamespace
            WHERE s.nspname = 'pgonce' AND g.relkind = 'S' AND g.relname = 'gate_' || c.channel
           UNION ALL
+          SELECT 'USAGE on sequence pgonce.notification_id', CASE i.relkind WHEN 'S' THEN pg_catalog.has_sequence_privilege(p.proowner, i.oid, 'USAGE') END, i.relname
+            FROM pg_catalog.pg_class i JOIN pg_catalog.pg_namespace s ON s.oid = i.relnamespace
+           WHERE s.nspname = 'pgonce' AND i.relkind = 'S' AND i.relname = 'notification_id'
+          UNION ALL
           SELECT 'EXECUTE on function pgonce.' || pg_catalog.quote_ident(f.proname), pg_catalog.has_function_privilege(p.proowner, f.oid, 'EXECUTE'), f.proname
             FROM pg_catalog.pg_proc f JOIN pg_catalog.pg_namespace s ON s.oid = f.pronamespace
            WHERE s.nspname = 'pgonce' AND f.proname = 'store_' || c.channel) AS needed (what, given, name)

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.pgonce.ChannelOptions;
+import org.pgonce.KeyOrder;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
@@ -44,6 +46,13 @@ class FunctionTextTest {
             "changes",
             25,
             TriggerChannel.changesOf("mail", Mail.class).afterInsert().afterUpdate().afterDelete()),
+        new Shown(
+            "ordered",
+            20,
+            TriggerChannel.on("mail", Mail.class)
+                .options(ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_PASSES))
+                .afterInsert()
+                .orderKey("recipient")),
         new Shown(
             "keyed",
             40,

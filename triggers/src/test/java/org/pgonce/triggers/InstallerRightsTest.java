@@ -234,7 +234,7 @@ class InstallerRightsTest {
                         or c.relkind = 'S' and has_sequence_privilege('%1$s', c.oid, 'usage, select, update'))
                 """
                     .formatted(installer.user())))
-        .isEqualTo("gate_mine into_mine");
+        .isEqualTo("gate_mine into_mine notification_id");
   }
 
   @Test

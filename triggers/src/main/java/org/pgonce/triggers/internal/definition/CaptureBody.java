@@ -9,8 +9,8 @@ import org.pgonce.triggers.Unstorable;
 
 /**
  * The body of a capturing function: stores its rows through the channel's own way in
- * (sql/entries.sql), and notifies unless the channel's gate is open (sql/gate.sql). Of several
- * events each has a branch: PostgreSQL plans a statement when it first runs, so one that names a
+ * (sql/store.sql), and notifies unless the channel's gate is open (sql/gate.sql). Of several events
+ * each has a branch: PostgreSQL plans a statement when it first runs, so one that names a
  * transition table that another event lacks does no harm.
  */
 final class CaptureBody {
@@ -98,12 +98,12 @@ final class CaptureBody {
   }
 
   private boolean storesByView() {
-    return capture.mode() != Mode.BROADCAST && !stored.byKey() && stored.keys().arePlain();
+    return capture.mode() != Mode.BROADCAST && stored.keys().arePlain();
   }
 
   private String template(CaptureTrigger trigger) {
     if (storesByView()) {
-      return "plain.sql";
+      return stored.byKey() ? "ordered.sql" : "plain.sql";
     }
     if (capture.mode() == Mode.BROADCAST) {
       return "broadcast.sql";
