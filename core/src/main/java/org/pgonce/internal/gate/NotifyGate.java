@@ -39,6 +39,9 @@ public final class NotifyGate {
   // A process that gets no processor looks idle for a moment, too.
   private static final int FEW_IN_A_ROW = 3;
   private static final Duration BETWEEN_QUESTIONS = Duration.ofSeconds(1);
+  // The row of the wake-up that leads to a question is claimed first: where processors are few, the
+  // question would take one from it.
+  private static final Duration BEHIND_THE_CLAIM = Duration.ofMillis(5);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
   // After 0, 2, 6, 14 … 510 ms.
   private static final int LAST_CLAIMS = 9;
@@ -103,7 +106,7 @@ public final class NotifyGate {
         pollsSoon.run();
       }
     } else if (mine == 0 && isWanted()) {
-      steps.within(Duration.ZERO);
+      steps.within(rate.isMany() ? Duration.ZERO : BEHIND_THE_CLAIM);
     }
   }
 
