@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
     name = "idle",
     mixinStandardHelpOptions = true,
     description = {
-      "Statements per minute, threads and heap after a collection of processes that listen to many channels on which nothing comes.",
+      "Statements per minute, the server's time for a poll, threads and heap after a collection of processes that listen to many channels on which nothing comes.",
       "Several processes at once, each with a database of its own. The last line is JSON."
     })
 final class IdleRun implements Callable<Integer> {
@@ -101,6 +101,10 @@ final class IdleRun implements Callable<Integer> {
     var per = result.statementsPerMinute();
     return new Table("idle, " + channels + " channels", "a process", "from .. to")
         .row("statements per minute", Table.fine(per)[0], Table.fine(per)[1])
+        .row(
+            "a poll, us of the server",
+            Table.whole(result.pollMicros())[0],
+            Table.whole(result.pollMicros())[1])
         .row("threads", Table.whole(result.threads())[0], Table.whole(result.threads())[1])
         .row(
             "  before pgonce",
@@ -113,6 +117,7 @@ final class IdleRun implements Callable<Integer> {
   private static Map<String, Spread> json(Footprint result) {
     var json = new LinkedHashMap<String, Spread>();
     json.put("statements_per_minute", result.statementsPerMinute().spread());
+    json.put("poll_us", result.pollMicros().spread());
     json.put("threads", result.threads().spread());
     json.put("threads_before", result.threadsBefore().spread());
     json.put("heap_kib", result.heapKib().spread());

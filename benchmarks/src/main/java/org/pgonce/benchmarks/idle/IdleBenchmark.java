@@ -14,13 +14,22 @@ public final class IdleBenchmark {
 
   private static final Duration BOUND = Duration.ofSeconds(60);
 
+  private static final String POLLS = "%pgonce.poll(%";
+
   private final List<TestDatabase> databases;
   private final StatementCounts counts;
   private final int channels;
 
   /** What it came to; one figure of each process. */
   public record Footprint(
-      Turns statementsPerMinute, Turns threads, Turns threadsBefore, Turns heapKib) {}
+      Turns statementsPerMinute,
+      Turns pollMicros,
+      Turns threads,
+      Turns threadsBefore,
+      Turns heapKib) {}
+
+  /** What the server has counted of one database. */
+  private record Counted(long statements, long polls, long pollMicros) {}
 
   /**
    * A benchmark that has yet to run.
@@ -58,9 +67,15 @@ public final class IdleBenchmark {
       Thread.sleep(time.toMillis());
       var after = counted();
       var minutes = (System.nanoTime() - begun) / 6e10;
-      var result = new Footprint(new Turns(), new Turns(), new Turns(), new Turns());
+      var result = new Footprint(new Turns(), new Turns(), new Turns(), new Turns(), new Turns());
       for (var i = 0; i < databases.size(); i++) {
-        result.statementsPerMinute().add((after.get(i) - before.get(i)) / minutes);
+        var first = before.get(i);
+        var last = after.get(i);
+        result.statementsPerMinute().add((last.statements() - first.statements()) / minutes);
+        result
+            .pollMicros()
+            .add(
+                (double) (last.pollMicros() - first.pollMicros()) / (last.polls() - first.polls()));
         add(result, processes.get(i).awaitLine(IdleProcess.TOLD, all.plus(BOUND)));
       }
       return result;
@@ -69,10 +84,12 @@ public final class IdleBenchmark {
     }
   }
 
-  private List<Long> counted() throws Exception {
-    var counted = new ArrayList<Long>();
+  private List<Counted> counted() throws Exception {
+    var counted = new ArrayList<Counted>();
     for (var database : databases) {
-      counted.add(counts.of(database));
+      counted.add(
+          new Counted(
+              counts.of(database), counts.of(database, POLLS), counts.micros(database, POLLS)));
     }
     return counted;
   }

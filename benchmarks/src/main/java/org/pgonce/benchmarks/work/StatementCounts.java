@@ -18,7 +18,7 @@ public final class StatementCounts {
 
   private static final String ALL =
       """
-      select coalesce(sum(s.calls), 0) from pg_stat_statements s
+      select coalesce(sum(%s), 0)::bigint from pg_stat_statements s
         join pg_database d on d.oid = s.dbid and d.datname = '%s'
        where s.query ilike '%s' and s.query !~* '^(begin|commit|rollback|start transaction)'
       """;
@@ -50,6 +50,11 @@ public final class StatementCounts {
    * @param like a pattern of LIKE, in lower case or upper
    */
   public long of(TestDatabase database, String like) throws SQLException {
-    return elsewhere.queryLong(ALL.formatted(database.name(), like));
+    return elsewhere.queryLong(ALL.formatted("s.calls", database.name(), like));
+  }
+
+  /** For how long the server has executed those that are like this, in microseconds. */
+  public long micros(TestDatabase database, String like) throws SQLException {
+    return elsewhere.queryLong(ALL.formatted("1000 * s.total_exec_time", database.name(), like));
   }
 }
