@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.pgonce.benchmarks.figures.MiscountException;
@@ -71,9 +72,13 @@ public final class Race {
     var stopwatch = new Stopwatch(firstId, rows);
     try (var contender = entrant.open()) {
       contender.start(stopwatch::started);
+      // Each at a point of its own interval. At even times they would meet what a contender does
+      // every so often always, or never. The same points in each turn.
+      var points = new Random(rows);
+      var interval = Duration.ofSeconds(1).toNanos() / perSecond;
       var begun = System.nanoTime();
       for (var row = 0; row < rows; row++) {
-        awaitTime(begun + row * Duration.ofSeconds(1).toNanos() / perSecond);
+        awaitTime(begun + row * interval + points.nextLong(interval));
         contender.store(firstId + row);
         stopwatch.committed(firstId + row);
       }
