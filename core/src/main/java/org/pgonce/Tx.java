@@ -5,6 +5,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The transaction that a handler runs in. In {@link Mode#EXACTLY_ONCE} it is the one that claimed
@@ -29,13 +30,19 @@ public interface Tx {
   /**
    * Runs one INSERT, UPDATE, DELETE or DDL statement.
    *
-   * @param parameters set by {@link java.sql.PreparedStatement#setObject(int, Object)}
+   * @param parameters set by {@link java.sql.PreparedStatement#setObject(int, Object)}; null is
+   *     NULL
    * @return the number of rows
    */
-  int update(String sql, Object... parameters) throws SQLException;
+  int update(String sql, @Nullable Object... parameters) throws SQLException;
 
-  /** Runs one query and maps each row. */
-  <R> List<R> query(String sql, RowMapper<R> mapper, Object... parameters) throws SQLException;
+  /**
+   * Runs one query and maps each row.
+   *
+   * @param parameters as of {@link #update}
+   */
+  <R extends @Nullable Object> List<R> query(
+      String sql, RowMapper<R> mapper, @Nullable Object... parameters) throws SQLException;
 
   /**
    * Publishes within this transaction: it is stored if and only if the handler's other effects are.
@@ -91,7 +98,7 @@ public interface Tx {
 
   /** Reads the row that the result set stands on. */
   @FunctionalInterface
-  interface RowMapper<R> {
+  interface RowMapper<R extends @Nullable Object> {
     R map(ResultSet row) throws SQLException;
   }
 }

@@ -123,6 +123,23 @@ class DriverContractTest {
   }
 
   @Test
+  void aParameterThatIsNullIsNullAndSoIsWhatAMapperReturns() throws Exception {
+    stage.database.execute("create table nulls (n bigint, t text)");
+    var read = new CopyOnWriteArrayList<String>();
+    listening(
+        ONE_ATTEMPT,
+        (order, tx) -> {
+          tx.update("insert into nulls (n, t) values (?, ?)", order.payload().id(), null);
+          var sql = "select t from nulls where t is not distinct from ?";
+          read.addAll(tx.query(sql, row -> row.getString(1), (Object) null));
+        });
+    publish(ORDERS, PublishOptions.DEFAULT, 1);
+    stage.awaitNothingWaits();
+    assertThat(read).containsExactly((String) null);
+    assertThat(stage.database.queryLong("select count(*) from nulls where t is null")).isOne();
+  }
+
+  @Test
   void h46_theLastFailureMakesADeadLetterThatCanBeRedriven() throws Exception {
     var mended = new CountDownLatch(1);
     listening(

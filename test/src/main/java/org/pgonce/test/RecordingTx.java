@@ -114,13 +114,13 @@ public final class RecordingTx implements Tx, AutoCloseable {
   }
 
   @Override
-  public int update(String sql, Object... parameters) throws SQLException {
+  public int update(String sql, @Nullable Object... parameters) throws SQLException {
     return sql().update(sql, parameters);
   }
 
   @Override
-  public <R> List<R> query(String sql, RowMapper<R> mapper, Object... parameters)
-      throws SQLException {
+  public <R extends @Nullable Object> List<R> query(
+      String sql, RowMapper<R> mapper, @Nullable Object... parameters) throws SQLException {
     return sql().query(sql, mapper, parameters);
   }
 

@@ -44,15 +44,15 @@ public final class HandlerTx implements Tx {
   }
 
   @Override
-  public int update(String sql, Object... parameters) throws SQLException {
+  public int update(String sql, @Nullable Object... parameters) throws SQLException {
     try (var statement = prepare(sql, parameters)) {
       return statement.executeUpdate();
     }
   }
 
   @Override
-  public <R> List<R> query(String sql, RowMapper<R> mapper, Object... parameters)
-      throws SQLException {
+  public <R extends @Nullable Object> List<R> query(
+      String sql, RowMapper<R> mapper, @Nullable Object... parameters) throws SQLException {
     try (var statement = prepare(sql, parameters);
         var row = statement.executeQuery()) {
       var mapped = new ArrayList<R>();
@@ -74,7 +74,8 @@ public final class HandlerTx implements Tx {
     return publisher.publish(connection(), channel, payload, options);
   }
 
-  private PreparedStatement prepare(String sql, Object... parameters) throws SQLException {
+  private PreparedStatement prepare(String sql, @Nullable Object... parameters)
+      throws SQLException {
     var statement = connection().prepareStatement(sql); // closed with the handler at the latest
     for (var i = 0; i < parameters.length; i++) {
       statement.setObject(i + 1, parameters[i]);

@@ -13,8 +13,8 @@ data class SignedUp(val userId: Long, val email: String?, val language: String =
 val signedUp = channel<SignedUp>("signed_up")
 
 val greet = Handler<SignedUp> { notification, tx ->
-  val (userId, _, language) = notification.payload()
-  tx.update("insert into greeting (user_id, language) values (?, ?)", userId, language)
+  val (userId, email, language) = notification.payload()
+  tx.update("insert into greeting (user_id, email, language) values (?, ?, ?)", userId, email, language)
 }
 
 fun serve(dataSource: DataSource): PgOnce {

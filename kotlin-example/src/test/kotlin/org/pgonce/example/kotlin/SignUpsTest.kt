@@ -18,7 +18,9 @@ class SignUpsTest {
 
   @BeforeEach
   fun tables(pgonce: PgOnceTester) {
-    pgonce.execute("create table greeting (user_id bigint primary key, language text not null)")
+    pgonce.execute(
+      "create table greeting (user_id bigint primary key, email text, language text not null)"
+    )
   }
 
   @Test
@@ -52,6 +54,23 @@ class SignUpsTest {
     val seen = mutableListOf<SignedUp>()
     pgonce.drain(signedUp) { notification, _ -> seen.add(notification.payload()) }
     assertThat(seen).containsExactly(SignedUp(4, "a@example.org", "en"))
+  }
+
+  @Test
+  fun whatIsNullGoesIntoTheDatabaseAndComesBack(pgonce: PgOnceTester) {
+    pgonce.install(signedUp)
+    pgonce.publish(signedUp, SignedUp(5, null))
+    val emails = mutableListOf<String?>()
+    pgonce.drain(signedUp) { notification, tx ->
+      greet.handle(notification, tx)
+      emails +=
+        tx.query<String?>(
+          "select email from greeting where email is not distinct from ?",
+          { row -> row.getString(1) },
+          notification.payload().email,
+        )
+    }
+    assertThat(emails).containsExactly(null)
   }
 
   @Test
