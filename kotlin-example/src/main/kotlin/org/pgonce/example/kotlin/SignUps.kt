@@ -4,6 +4,7 @@ import javax.sql.DataSource
 import org.pgonce.Channel
 import org.pgonce.Handler
 import org.pgonce.PgOnce
+import org.pgonce.triggers.TriggerChannel
 
 // quoted: kotlin
 inline fun <reified T : Any> channel(name: String): Channel<T> = Channel.of(name, T::class.java)
@@ -23,4 +24,12 @@ fun serve(dataSource: DataSource): PgOnce {
   pgonce.listen(signedUp, greet)
   return pgonce.start() // listens until it is closed
 }
+// end
+
+// quoted: rows
+@JvmRecord
+data class GreetingRow(val userId: Long, val email: String?, val language: String)
+
+val greeted: TriggerChannel<GreetingRow> =
+  TriggerChannel.on("greeting", GreetingRow::class.java).afterInsert().build()
 // end

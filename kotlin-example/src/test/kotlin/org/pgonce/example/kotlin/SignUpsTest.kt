@@ -9,6 +9,7 @@ import org.junit.jupiter.api.BeforeEach
 import org.junit.jupiter.api.Test
 import org.pgonce.test.PgOnceTest
 import org.pgonce.test.PgOnceTester
+import org.pgonce.triggers.TriggerChannel
 import java.nio.file.Files
 import java.nio.file.Path
 
@@ -74,9 +75,47 @@ class SignUpsTest {
   }
 
   @Test
+  fun aRowIsReadAsARecordOrAsAnyDataClass(pgonce: PgOnceTester) {
+    pgonce.install(greeted)
+    pgonce.execute("insert into greeting values (6, null, 'de')")
+    val seen = mutableListOf<GreetingRow>()
+    pgonce.drain(greeted) { notification, _ -> seen.add(notification.payload()) }
+    assertThat(seen).containsExactly(GreetingRow(6, null, "de"))
+  }
+
+  data class Uncompared(val userId: Long, val greeting: String)
+
+  @Test
+  fun aRecordIsComparedWithItsTableAndOtherDataClassesAreNot(pgonce: PgOnceTester) {
+    pgonce.execute("alter table greeting rename language to tongue")
+    assertThatThrownBy { pgonce.install(greeted) }.hasMessageContaining("GreetingRow.language")
+
+    val uncompared = TriggerChannel.on("greeting", Uncompared::class.java).afterInsert().build()
+    pgonce.install(uncompared)
+    pgonce.execute("insert into greeting values (7, null, 'de')")
+    assertThatThrownBy { pgonce.drain(uncompared) { _, _ -> } }
+      .hasMessageContaining(".greeting: the field is missing")
+    pgonce.assertThat().hasDeadLetter(uncompared)
+  }
+
+  data class WithDefault(val userId: Long, val email: String = "none")
+
+  @Test
+  fun aColumnThatIsNullHasNoDefault(pgonce: PgOnceTester) {
+    val rows = TriggerChannel.on("greeting", WithDefault::class.java).afterInsert().build()
+    pgonce.install(rows)
+    pgonce.execute("insert into greeting values (8, null, 'de')")
+    assertThatThrownBy { pgonce.drain(rows) { _, _ -> } }.hasMessageContaining(".email")
+    pgonce.assertThat().hasDeadLetter(rows)
+  }
+
+  @Test
   fun thePageQuotesIt() {
     val source = Files.readString(Path.of("src/main/kotlin/org/pgonce/example/kotlin/SignUps.kt"))
-    val quoted = source.substringAfter("// quoted: kotlin\n").substringBefore("// end")
-    assertThat(Files.readString(Path.of("../docs/kotlin.md"))).contains("```kotlin\n$quoted```")
+    val page = Files.readString(Path.of("../docs/kotlin.md"))
+    for (name in listOf("kotlin", "rows")) {
+      val quoted = source.substringAfter("// quoted: $name\n").substringBefore("// end")
+      assertThat(page).contains("```kotlin\n$quoted```")
+    }
   }
 }
