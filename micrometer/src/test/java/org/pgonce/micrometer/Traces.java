@@ -63,6 +63,10 @@ final class Traces implements AutoCloseable {
     return new Traces(Sampler.alwaysOff(), true);
   }
 
+  static Traces sampled(Sampler roots) {
+    return new Traces(Sampler.parentBased(roots), true);
+  }
+
   /** Those that have ended, in the order of their ends. */
   List<SpanData> spans() {
     return exporter.getFinishedSpanItems();

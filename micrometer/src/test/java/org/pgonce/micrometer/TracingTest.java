@@ -6,16 +6,23 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.context.Context;
 import io.opentelemetry.sdk.trace.data.LinkData;
 import io.opentelemetry.sdk.trace.data.SpanData;
+import io.opentelemetry.sdk.trace.samplers.Sampler;
+import io.opentelemetry.sdk.trace.samplers.SamplingResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -352,6 +359,69 @@ class TracingTest {
     // The last bit of the flags; a newer OpenTelemetry sets others.
     assertThat(contexts.remove().get("traceparent")).matches(".*-[0-9a-f][02468ace]");
     assertThat(traces.spans()).isEmpty();
+  }
+
+  /** Keeps every other trace that it is asked about, beginning with the first. */
+  private static Sampler everyOther(AtomicInteger asked) {
+    return new Sampler() {
+      @Override
+      public SamplingResult shouldSample(
+          Context parent,
+          String traceId,
+          String name,
+          SpanKind kind,
+          Attributes attributes,
+          List<LinkData> links) {
+        return asked.getAndIncrement() % 2 == 0
+            ? SamplingResult.recordAndSample()
+            : SamplingResult.drop();
+      }
+
+      @Override
+      public String getDescription() {
+        return "every other";
+      }
+    };
+  }
+
+  private void publishAdaAndGrace() throws SQLException {
+    request(connection -> publisher.publish(connection, SIGNED_UP, "Ada"));
+    request(connection -> publisher.publish(connection, SIGNED_UP, "Grace"));
+    assertThat(traces.spans("request")).hasSize(1); // Ada's
+  }
+
+  @Test
+  void aHandlersTraceIsSampledByItself() throws Exception {
+    var asked = new AtomicInteger();
+    trace(Traces.sampled(everyOther(asked)));
+    publishAdaAndGrace();
+    asked.set(1);
+    keepContexts(SIGNED_UP);
+    pgonce.start();
+    stage.awaitSoon(() -> contexts.size() == 2);
+    assertThat(asked).hasValue(3); // of both handlers, though one writer is kept and one is not
+  }
+
+  @Test
+  void aSamplerThatReadsLinksKeepsAHandlersTraceWithItsWriters() throws Exception {
+    var asked = new AtomicInteger();
+    trace(Traces.sampled(new WithTheWriter(everyOther(asked))));
+    publishAdaAndGrace();
+    keepContexts(SIGNED_UP);
+    pgonce.start();
+    stage.awaitSoon(() -> contexts.size() == 2);
+    await(1, "process signed_up");
+    assertThat(linked(traces.span("process signed_up")))
+        .containsExactly(identity(traces.span("send signed_up")));
+    assertThat(asked).hasValue(2);
+  }
+
+  @Test
+  void thePageShowsTheSampler() throws Exception {
+    var source =
+        Files.readString(Path.of("src/test/java/org/pgonce/micrometer/WithTheWriter.java"));
+    assertThat(Files.readString(Path.of("../docs/metrics.md")))
+        .contains(source.substring(source.indexOf("record WithTheWriter")));
   }
 
   @Test
