@@ -24,8 +24,8 @@ import org.pgonce.testkit.TestDatabase;
 final class MigrationScene {
 
   /**
-   * All that a migration may change, but ids, times, the log of operations, and the rights on the
-   * schemas of who installs, which stay with that role.
+   * All that a migration may change, but ids, times, the log of operations, and the rights of who
+   * installs on the schemas and the sequence of ids, which stay with that role.
    */
   private static final String CATALOG =
       """
@@ -35,7 +35,7 @@ final class MigrationScene {
         union all
         select 'trigger ' || pg_get_triggerdef(t.oid) || t.tgenabled::text from pg_trigger t where not t.tgisinternal
         union all
-        select 'class ' || c.relname || c.relkind::text || coalesce(c.relacl::text, '') || c.relowner::regrole from pg_class c where c.relnamespace = to_regnamespace('pgonce')
+        select 'class ' || c.relname || c.relkind::text || array(select a::text from unnest(coalesce(c.relacl, acldefault((case c.relkind when 'S' then 's' else 'r' end)::"char", c.relowner))) as a where a::text !~ '^"?deployer')::text || c.relowner::regrole from pg_class c where c.relnamespace = to_regnamespace('pgonce')
         union all
         select 'default ' || d.defaclacl::text from pg_default_acl d
         union all
