@@ -1,1 +1,1 @@
-  PERFORM {store}({payload}, {key}, {order_key}, {due_at}{version}){from}{where};
+  PERFORM {store}({payload}, {key}, {order_key}, {due_at}{version}){from}{where}{order};

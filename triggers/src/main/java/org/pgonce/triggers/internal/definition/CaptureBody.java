@@ -76,6 +76,7 @@ final class CaptureBody {
     values.put("from", from.isEmpty() ? "" : "\n" + indent + "    FROM " + from);
     values.put("tried", rows.tried());
     values.put("where", rows.where());
+    values.put("order", rows.order());
     values.put("payload", rows.payload());
     values.put("primary_key", rows.primaryKey());
     values.put("key", rows.deliveryKey());

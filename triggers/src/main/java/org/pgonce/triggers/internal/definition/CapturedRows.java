@@ -32,9 +32,14 @@ public final class CapturedRows {
   // never a nested loop, which would take the square of the rows' number.
   private static final String PAIRS =
       """
-      (SELECT o.pgonce_row AS old_row, n.pgonce_row AS new_row
+      (SELECT o.pgonce_row AS old_row, n.pgonce_row AS new_row%s
               FROM (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM old_rows AS t) AS t) AS o
               FULL JOIN (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM new_rows AS t) AS t) AS n USING (place) OFFSET 0) AS pair""";
+
+  // The rows of an insert or a delete by themselves, where a join could bring them in another
+  // order.
+  private static final String NUMBERED =
+      "(SELECT row_number() OVER () AS place, (t.*)::record AS %1$s_row FROM (SELECT t.* FROM %1$s_rows AS t) AS t OFFSET 0) AS pair";
 
   // What PostgreSQL folds of a name in UTF-8.
   private static final Pattern UPPER_CASE = Pattern.compile("[A-Z]+");
@@ -141,16 +146,35 @@ public final class CapturedRows {
   private String whole(String row) {
     return isPerRow() && !namesColumns()
         ? row.toUpperCase(Locale.ROOT)
-        : isPair() ? "pair." + row + "_row" : row + "_row.*";
+        : isPair() || isNumbered() ? "pair." + row + "_row" : row + "_row.*";
   }
 
   private boolean isPair() {
     return trigger.pairs() && !isPerRow();
   }
 
+  /**
+   * Whether rows with an order key have numbers, to be stored by: a join may bring them in another
+   * order. A hash join does where its hash does not fit into memory at once. Such are the join of
+   * an update's rows, and that with what a condition reads.
+   */
+  private boolean isNumbered() {
+    return !capture.stored().keys().order().isEmpty()
+        && event != Event.TRUNCATE
+        && !isPerRow()
+        && (isPair() || conditionMayBeJoined());
+  }
+
+  private boolean conditionMayBeJoined() {
+    var condition = capture.filter().condition();
+    return condition != null
+        && SqlToken.meaningful(condition).stream()
+            .anyMatch(token -> token.is("select") || token.is("values") || token.is("table"));
+  }
+
   /** A row as a list of its columns. */
   private String star(String row) {
-    return isPair() ? "(" + whole(row) + ").*" : whole(row);
+    return isPair() || isNumbered() ? "(" + whole(row) + ").*" : whole(row);
   }
 
   private boolean isThere(String row) {
@@ -170,7 +194,9 @@ public final class CapturedRows {
       return "";
     }
     if (isPair()) {
-      parts.add(PAIRS.replace("\n", newLine));
+      parts.add(PAIRS.formatted(isNumbered() ? ", place" : "").replace("\n", newLine));
+    } else if (isNumbered()) {
+      parts.add(NUMBERED.formatted(event.row()));
     } else if (!isPerRow()) {
       parts.add("%1$s_rows AS %1$s_row".formatted(event.row()));
     } else if (namesColumns()) {
@@ -285,6 +311,11 @@ public final class CapturedRows {
           "pgonce.require_pairs((SELECT count(*) FROM old_rows), (SELECT count(*) FROM new_rows))");
     }
     return conditions.isEmpty() ? "" : newLine + "   WHERE " + String.join(" AND ", conditions);
+  }
+
+  /** The order in which the rows are stored; empty if they come in that of their change. */
+  String order() {
+    return isNumbered() ? newLine + "   ORDER BY pair.place" : "";
   }
 
   String payload() {
