@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -44,7 +45,11 @@ public final class CapturedRows {
   // What PostgreSQL folds of a name in UTF-8.
   private static final Pattern UPPER_CASE = Pattern.compile("[A-Z]+");
 
-  private static final Set<String> SHORT = Set.of("smallint", "integer", "bigint", "uuid");
+  // By how many characters they have at most.
+  private static final Map<String, Integer> SHORT =
+      Map.of("smallint", 6, "integer", 11, "bigint", 20, "uuid", 36);
+
+  private static final int LONGEST_KEY = 500;
 
   private final CaptureTrigger trigger;
   private final Capture capture;
@@ -404,7 +409,11 @@ public final class CapturedRows {
   /** Of the values as the payload writes them. Null if one is. */
   private String keyOf(List<String> columns, List<String> names) {
     // These need no escapes, and are short.
-    if (columns.stream().allMatch(column -> SHORT.contains(table.typeOf(column)))) {
+    var longest = columns.size() - 1;
+    for (var column : columns) {
+      longest += SHORT.getOrDefault(table.typeOf(column), LONGEST_KEY + 1);
+    }
+    if (longest <= LONGEST_KEY) {
       return names.stream().map(name -> name + "::text").collect(Collectors.joining(" || ':' || "));
     }
     return names.stream()
