@@ -32,7 +32,8 @@ final class ListenerFit {
           where,
           "is a suspend function: it may return before its work is done, and resume on another"
               + " thread, without the transaction. Leave suspend out, and call what suspends within"
-              + " runBlocking");
+              + " runBlocking, on this thread: what withContext hands to a dispatcher works apart,"
+              + " and stays if the attempt fails");
     }
     if (method.getReturnType() != void.class) {
       throw refused(

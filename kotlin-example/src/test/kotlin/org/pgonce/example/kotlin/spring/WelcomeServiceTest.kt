@@ -110,7 +110,7 @@ class WelcomeServiceTest {
   @Test
   fun whatCannotListenIsRefusedAtTheStart(database: TestDatabase) {
     assertThatThrownBy { start(database, Suspends::class.java) }
-      .hasMessageContainingAll("Suspends.greet", "is a suspend function", "runBlocking")
+      .hasMessageContainingAll("Suspends.greet", "is a suspend function", "runBlocking", "withContext")
     assertThatThrownBy { start(database, Returns::class.java) }
       .hasMessageContainingAll("Returns.greet", "returns long")
     assertThatThrownBy { start(database, HalfOpen::class.java) }
