@@ -8,7 +8,10 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
-/** Of a starter that is not pgonce's. Its name sorts before pgonce's, so that the order has to be said. */
+/**
+ * Of a starter that is not pgonce's. Its name sorts before pgonce's, so that the order has to be
+ * said.
+ */
 @AutoConfiguration(
     afterName = {
       "org.pgonce.spring.boot4.PgOnceAutoConfiguration",

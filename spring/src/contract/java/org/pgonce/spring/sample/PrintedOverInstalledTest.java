@@ -38,8 +38,7 @@ class PrintedOverInstalledTest {
         .run();
   }
 
-  private static ConfigurableApplicationContext start(
-      TestDatabase database, String... properties) {
+  private static ConfigurableApplicationContext start(TestDatabase database, String... properties) {
     return start(database.jdbcUrl(), database.user(), database.password(), properties);
   }
 
