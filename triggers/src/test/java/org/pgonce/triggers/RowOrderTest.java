@@ -22,7 +22,7 @@ import org.pgonce.testkit.TestDatabase;
 @PgTest(PgOnceInstalled.class)
 class RowOrderTest {
 
-  private static final int ROWS = 4_000;
+  private static final int ROWS = 2_000;
   private static final String IN = "coalesce(new.id, old.id) in (select g.id from public.good g)";
   private static final String EXISTS =
       "exists (select from public.good g where g.id = coalesce(new.id, old.id))";
