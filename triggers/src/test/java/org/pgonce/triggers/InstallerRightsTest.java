@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -200,34 +198,6 @@ class InstallerRightsTest {
                       .formatted(aside)))
           .isEqualTo("mine");
     }
-  }
-
-  /** Of ids, that were given to others or will be, and of keys, that stand for a row's id. */
-  @Test
-  void h36_whatIdsAndKeysItChoosesIsItsOwnChannelsMatterAlone() throws Exception {
-    var theirs =
-        TriggerChannel.on("theirs.secret", JsonNode.class).afterInsert().named("theirs").build();
-    run(other, "insert into theirs.secret values (1, 'x')");
-    run(
-        installer,
-        """
-        insert into pgonce.into_mine (subscription_id, id, payload, order_key)
-        select %1$d, i, '{}', chr(1) || i + 1 from nextval('pgonce.notification_id') as n, unnest(array[-1, 0, n - 1, n, n + 1, n + 2, n + 3, 9223372036854775806]) as i
-        """
-            .formatted(own));
-    refused(
-        installer,
-        "select setval('pgonce.notification_id', 1)",
-        "permission denied for sequence notification_id");
-    var handled = new AtomicInteger();
-    try (var pgonce = PgOnce.using(database.pooled(4))) {
-      pgonce.listen(theirs, (secret, tx) -> handled.incrementAndGet()).start();
-      run(other, "insert into theirs.secret values (2, 'x'), (3, 'x')");
-      Awaitility.await().until(() -> handled.get() == 3);
-    }
-    assertThat(storedForOthers()).isZero();
-    // Who writes with an id that is there already, in its own channel.
-    refused(installer, "insert into mine.thing values (1, 'one')", "notification_pkey");
   }
 
   @Test

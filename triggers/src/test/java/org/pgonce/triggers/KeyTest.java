@@ -8,12 +8,10 @@ import java.security.MessageDigest;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -158,56 +156,6 @@ class KeyTest {
     database.execute(
         "insert into mail values (4, repeat('x', 600), 'ann'), (5, repeat('x', 600), 'ann')");
     assertThat(database.queryString(ROWS)).matches(".*, 4 sha256:[0-9a-f]{64} ann");
-  }
-
-  /** Each of which needs no escapes. */
-  @Test
-  void s12_aLongKeyOfManyShortColumnsIsKnownByItsHash(TestDatabase database) throws Exception {
-    var columns = IntStream.rangeClosed(1, 14).mapToObj(i -> "c" + i).toArray(String[]::new);
-    var types = String.join(" uuid, ", columns) + " uuid";
-    database.execute("create table wide (%s)".formatted(types));
-    PgOnce.using(database.dataSource())
-        .install(
-            TriggerChannel.on("wide", Object.class)
-                .afterInsert()
-                .options(ORDERED)
-                .deliveryKey(columns)
-                .named("delivered")
-                .build(),
-            TriggerChannel.on("wide", Object.class)
-                .afterInsert()
-                .options(ORDERED)
-                .orderKey(columns)
-                .named("ordered")
-                .build());
-    database.execute(
-        "insert into wide values (%s)"
-            .formatted(String.join(", ", Collections.nCopies(14, "gen_random_uuid()"))));
-    assertThat(
-            database.queryString(
-                """
-                select string_agg(coalesce(n.delivery_key, n.order_key), ' ' order by n.id) from pgonce.notification n
-                  join pgonce.subscription s on s.id = n.subscription_id
-                """))
-        .matches("sha256:([0-9a-f]{64}) sha256:\\1");
-  }
-
-  /** A limit per key finds what has failed by its key. */
-  @Test
-  void h10_anEmptyTextInAColumnOfANumberIsNoOrderKey(TestDatabase database) throws Exception {
-    var options = ChannelOptions.DEFAULT.withMaxPerKey(1);
-    database.execute("drop trigger pgonce_mail_inserted on mail");
-    PgOnce.using(database.dataSource())
-        .install(
-            TriggerChannel.on("mail", Mail.class)
-                .afterInsert()
-                .options(options)
-                .orderKey("id")
-                .named("limited")
-                .build());
-    database.execute("alter table mail alter id type text");
-    database.execute("insert into mail values ('1'), ('')");
-    assertThat(database.queryString(ROWS)).isEqualTo("1 - 1,  - -");
   }
 
   @Test

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -37,19 +36,12 @@ public final class CapturedRows {
               FROM (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM old_rows AS t) AS t) AS o
               FULL JOIN (SELECT row_number() OVER () AS place, (t.*)::record AS pgonce_row FROM (SELECT t.* FROM new_rows AS t) AS t) AS n USING (place) OFFSET 0) AS pair""";
 
-  // The rows of an insert or a delete by themselves, where a join could bring them in another
-  // order.
+  // The rows of an insert or a delete, where a join could bring them in another order.
   private static final String NUMBERED =
       "(SELECT row_number() OVER () AS place, (t.*)::record AS %1$s_row FROM (SELECT t.* FROM %1$s_rows AS t) AS t OFFSET 0) AS pair";
 
   // What PostgreSQL folds of a name in UTF-8.
   private static final Pattern UPPER_CASE = Pattern.compile("[A-Z]+");
-
-  // By how many characters they have at most.
-  private static final Map<String, Integer> SHORT =
-      Map.of("smallint", 6, "integer", 11, "bigint", 20, "uuid", 36);
-
-  private static final int LONGEST_KEY = 500;
 
   private final CaptureTrigger trigger;
   private final Capture capture;
@@ -214,8 +206,10 @@ public final class CapturedRows {
       }
     }
     Stream.of("old", "new").filter(this::isNamed).forEach(row -> parts.add(row(row)));
-    addKey(parts, capture.stored().keys().delivery(), "pgonce_delivery");
-    addKey(parts, capture.stored().keys().order(), "pgonce_order");
+    var keys = new ColumnKey(table, star(event.row()));
+    var stored = capture.stored().keys();
+    parts.addAll(keys.from(stored.delivery().columns(), "pgonce_delivery"));
+    parts.addAll(keys.from(stored.order().columns(), "pgonce_order"));
     return String.join("," + newLine + "         ", parts);
   }
 
@@ -390,35 +384,6 @@ public final class CapturedRows {
       return "pgonce.given_key((\n" + key.expression() + "\n)::text)";
     }
     return name + ".key";
-  }
-
-  /** To the from list: PostgreSQL would prepare a subselect with each call. */
-  private void addKey(List<String> parts, Keys.Key key, String name) {
-    var names = key.columns().stream().map(Quoted::identifier).toList();
-    if (!names.isEmpty()) {
-      parts.add(
-          "LATERAL (SELECT pgonce_row.* FROM (SELECT NULL::text AS %s) AS pgonce_gone, LATERAL (SELECT %s AS key FROM (SELECT %s) AS pgonce_all) AS pgonce_row) AS %s"
-              .formatted(
-                  String.join(", NULL::text AS ", names),
-                  keyOf(key.columns(), names),
-                  star(event.row()),
-                  name));
-    }
-  }
-
-  /** Of the values as the payload writes them. Null if one is. */
-  private String keyOf(List<String> columns, List<String> names) {
-    // These need no escapes, and are short.
-    var longest = columns.size() - 1;
-    for (var column : columns) {
-      longest += SHORT.getOrDefault(table.typeOf(column), LONGEST_KEY + 1);
-    }
-    if (longest <= LONGEST_KEY) {
-      return names.stream().map(name -> name + "::text").collect(Collectors.joining(" || ':' || "));
-    }
-    return names.stream()
-        .map(name -> "pgonce.key_part(to_json(" + name + "))")
-        .collect(Collectors.joining(", ", "pgonce.row_key(", ")"));
   }
 
   String due() {

@@ -1,0 +1,48 @@
+package org.pgonce.triggers.internal.definition;
+
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.pgonce.records.internal.catalog.WatchedTable;
+
+/**
+ * A key of a row's columns, as SQL.
+ *
+ * @param row the row, as a list of its columns
+ */
+record ColumnKey(WatchedTable table, String row) {
+
+  // By how many characters they have at most.
+  private static final Map<String, Integer> SHORT =
+      Map.of("smallint", 6, "integer", 11, "bigint", 20, "uuid", 36);
+
+  private static final int LONGEST_KEY = 500;
+
+  /**
+   * Of the from list, with the column {@code key}: PostgreSQL would prepare a subselect with each
+   * call. Nothing if there are no columns.
+   */
+  List<String> from(List<String> columns, String name) {
+    var names = columns.stream().map(Quoted::identifier).toList();
+    return names.isEmpty()
+        ? List.of()
+        : List.of(
+            "LATERAL (SELECT pgonce_row.* FROM (SELECT NULL::text AS %s) AS pgonce_gone, LATERAL (SELECT %s AS key FROM (SELECT %s) AS pgonce_all) AS pgonce_row) AS %s"
+                .formatted(String.join(", NULL::text AS ", names), key(columns, names), row, name));
+  }
+
+  /** Of the values as the payload writes them. Null if one is. */
+  private String key(List<String> columns, List<String> names) {
+    // These need no escapes, and are short.
+    var longest = columns.size() - 1;
+    for (var column : columns) {
+      longest += SHORT.getOrDefault(table.typeOf(column), LONGEST_KEY + 1);
+    }
+    if (longest <= LONGEST_KEY) {
+      return names.stream().map(name -> name + "::text").collect(Collectors.joining(" || ':' || "));
+    }
+    return names.stream()
+        .map(name -> "pgonce.key_part(to_json(" + name + "))")
+        .collect(Collectors.joining(", ", "pgonce.row_key(", ")"));
+  }
+}
