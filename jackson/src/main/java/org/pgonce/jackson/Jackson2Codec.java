@@ -84,7 +84,7 @@ public final class Jackson2Codec implements PayloadCodec {
    * The same with other bounds on what is read.
    *
    * @param change gets the standard bounds, to change those that must differ: {@code bounds ->
-   *     bounds.maxNestingDepth(2_000)}
+   *     bounds.maxNestingDepth(600)}. Each level takes stack of the thread that reads
    */
   public static JsonMapper.Builder strict(Consumer<StreamReadConstraints.Builder> change) {
     var bounds =

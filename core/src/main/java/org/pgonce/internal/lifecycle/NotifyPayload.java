@@ -1,10 +1,9 @@
 package org.pgonce.internal.lifecycle;
 
 /**
- * What a NOTIFY says on a stored channel, and by {@link #DEFINITION} on each: {@code
- * pgonce.wake_up} of sql/publish.sql sends it. Two others are read elsewhere: the notifications of
- * a BROADCAST ({@code pgonce.broadcast} there) by BroadcastReceiver, and what the LISTEN connection
- * sends to itself by ListenSession.
+ * What a wake-up says: the payloads of {@code pgonce.wake_up}, sql/publish.sql. A BROADCAST has
+ * {@link #DEFINITION} of these, and its notifications, which BroadcastReceiver reads. What the
+ * LISTEN connection sends to itself is of ListenSession.
  *
  * <p>Any role can send one: whether a channel is paused, or defined anew, only the poll knows.
  */
