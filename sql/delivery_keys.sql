@@ -78,9 +78,8 @@ SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjo
 AS $$
 #variable_conflict use_column
 DECLARE
-  memory constant interval := least(channel.key_memory, interval '87600 hours'); -- as in pgonce.forget_keys
   -- For a notification without subscriptions.
-  done constant timestamptz := CASE WHEN waiting = 0 THEN pgonce_private.done_later(memory) END;
+  done constant timestamptz := CASE WHEN waiting = 0 THEN pgonce_private.done_later(channel.key_memory) END;
   wanted bigint;
   taken bigint;
   found_keys text[];
@@ -102,7 +101,7 @@ BEGIN
           FROM unnest(keys, ids, fingerprints) AS g (key, id, fingerprint) WHERE g.key IS NOT NULL ORDER BY g.key COLLATE "C", g.id
       ), over AS MATERIALIZED (
         SELECT f.key, f.id, f.fingerprint FROM first f JOIN pgonce.delivery_key k ON k.channel_id = channel.id AND k.key = f.key AND k.id <> f.id
-         WHERE k.done_at + memory <= clock_timestamp()
+         WHERE k.done_at + channel.key_memory <= clock_timestamp()
          ORDER BY f.key COLLATE "C" FOR UPDATE OF k
       )
       UPDATE pgonce.delivery_key k
@@ -253,8 +252,7 @@ $$;
 
 -- Forgets keys whose time is over, never earlier, and begins the time of those marked 'infinity'; at most so many of each channel. Keys that another
 -- transaction has locked are left for the next time. Returns how many it has forgotten. It stops after 3 seconds, and begins with another channel
--- each time. A memory beyond the bound of pgonce.channel, forced there by hand, counts as the bound: the time at its end may be outside of what
--- PostgreSQL can represent.
+-- each time.
 CREATE OR REPLACE FUNCTION pgonce.forget_keys(amount integer DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -264,7 +262,7 @@ DECLARE
   memory interval;
   forgotten bigint := 0;
 BEGIN
-  FOR channel, memory IN SELECT c.id, least(c.key_memory, interval '87600 hours') FROM pgonce.channel c ORDER BY random() LOOP
+  FOR channel, memory IN SELECT c.id, c.key_memory FROM pgonce.channel c ORDER BY random() LOOP
     forgotten := forgotten + pgonce_private.forget_keys_of(channel, memory, amount);
     EXIT WHEN clock_timestamp() > enough;
   END LOOP;

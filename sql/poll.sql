@@ -88,8 +88,8 @@ RETURNS TABLE (subscription integer, mode text, feed text, filter jsonb, key_mem
                wake_ups text, history_ms bigint, history_payload boolean, epoch text, encoding text)
 LANGUAGE sql SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT s.id, c.mode, c.feed, s.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '87600 hours')))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
-         c.wake_ups, (1000 * extract(epoch FROM c.history))::bigint, c.history_payload, i.epoch, getdatabaseencoding()::text
+  SELECT s.id, c.mode, c.feed, s.filter, (1000 * date_part('epoch', c.key_memory))::bigint, c.key_order, c.max_depth, c.max_rate, c.max_per_key,
+         c.wake_ups, (1000 * date_part('epoch', c.history))::bigint, c.history_payload, i.epoch, getdatabaseencoding()::text
     FROM pgonce.channel c CROSS JOIN pgonce.installation i
     LEFT JOIN pgonce.subscription s ON s.channel_id = c.id AND s.name = subscription_name
    WHERE c.name = channel_name
@@ -117,23 +117,19 @@ DECLARE
   usage constant double precision := pg_notification_queue_usage();
 BEGIN
   PERFORM pgonce.bound_idle(30000);
-  IF NOT EXISTS (SELECT FROM pgonce.listener l WHERE l.id = listener) THEN
-    RAISE EXCEPTION 'pgonce: listener % was silent for too long and was taken off the list; it registers again by itself', listener
-      USING ERRCODE = 'PO002';
-  END IF;
   -- Sub-selects with a limit: EXISTS could become a hash of all rows.
   RETURN QUERY
-    WITH alive AS MATERIALIZED (
+    WITH others AS MATERIALIZED (
       -- As pgonce_private.has_session, which costs three times as much for each listener.
       SELECT o.id, o.subscriptions, o.outdated, o.listens_by <> 'polling'
              AND (o.backend IS NULL OR EXISTS (SELECT FROM pg_stat_get_activity(o.backend) a WHERE a.backend_start <= o.seen_at IS NOT FALSE)) AS listens
-        FROM pgonce.listener o WHERE clock_timestamp() - o.seen_at <= o.silence
+        FROM pgonce.listener o WHERE o.id <> listener AND clock_timestamp() - o.seen_at <= o.silence
     ), ranked AS MATERIALIZED (
       -- Its rank: how many come before it in the order of pgonce.first_listeners. One pass over all entries: 64 processes poll each second.
       SELECT u.id, count(*)::integer AS listeners,
-             (count(*) FILTER (WHERE a.id <> listener AND a.listens AND coalesce(u.outdated, '') = ''
-                AND (uuid_hash_extended(a.id, u.id), a.id) < (uuid_hash_extended(listener, u.id), listener)))::integer AS rank
-        FROM alive a CROSS JOIN unnest(a.subscriptions, a.outdated) AS u (id, outdated) GROUP BY u.id)
+             (count(*) FILTER (WHERE o.listens AND coalesce(u.outdated, '') = ''
+                AND (uuid_hash_extended(o.id, u.id), o.id) < (uuid_hash_extended(listener, u.id), listener)))::integer AS rank
+        FROM others o CROSS JOIN unnest(o.subscriptions, o.outdated) AS u (id, outdated) GROUP BY u.id)
     SELECT s.id,
            (SELECT coalesce(r.rank, 0) = 0 OR c.wake_ups = 'NEVER' OR n.created_at NOT BETWEEN now - interval '200 milliseconds' AND now
               FROM pgonce.notification n WHERE k.paused_at IS NULL AND n.subscription_id = s.id AND n.id > coalesce(s.behind, 0) ORDER BY n.id LIMIT 1),
@@ -144,16 +140,20 @@ BEGIN
                 ELSE nullif(f.due_at, 'infinity') END - now))::bigint END,
            (1000000 * extract(epoch FROM k.paused_at))::bigint, k.paused_by, k.pause_reason, usage,
            -- As pgonce.installed, which would cost more than all the rest if it were called for each subscription.
-           c.mode, c.feed, k.filter, (1000 * extract(epoch FROM least(c.key_memory, interval '87600 hours')))::bigint, c.key_order, c.max_depth, c.max_rate,
-           c.max_per_key, c.wake_ups, (1000 * extract(epoch FROM c.history))::bigint, c.history_payload, (SELECT i.epoch FROM pgonce.installation i), getdatabaseencoding()::text,
+           c.mode, c.feed, k.filter, (1000 * date_part('epoch', c.key_memory))::bigint, c.key_order, c.max_depth, c.max_rate,
+           c.max_per_key, c.wake_ups, (1000 * date_part('epoch', c.history))::bigint, c.history_payload, (SELECT i.epoch FROM pgonce.installation i), getdatabaseencoding()::text,
            k.of_channel IS NOT NULL AND pgonce_private.gate_is_unfit(g.value, c.wake_ups),
            k.of_channel IS NOT NULL AND pgonce_private.is_open(g.value) IS TRUE,
-           coalesce(r.listeners, 0), coalesce(r.rank, 0)
+           1 + coalesce(r.listeners, 0), coalesce(r.rank, 0)
       FROM pgonce.listener l CROSS JOIN unnest(l.subscriptions, after) AS s (id, behind) LEFT JOIN pgonce.subscription k ON k.id = s.id LEFT JOIN pgonce.channel c ON c.id = k.channel_id
       LEFT JOIN ranked r ON r.id = s.id
       LEFT JOIN LATERAL (SELECT d.due_at FROM pgonce.scheduled d WHERE d.subscription_id = s.id ORDER BY d.due_at LIMIT 1) f ON true
       LEFT JOIN LATERAL (SELECT pg_sequence_last_value(pgonce.gate_of(k.of_channel)) AS value) g ON k.of_channel IS NOT NULL
      WHERE l.id = listener;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'pgonce: listener % was silent for too long and was taken off the list; it registers again by itself', listener
+      USING ERRCODE = 'PO002';
+  END IF;
 END
 $$;
 

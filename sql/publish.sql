@@ -196,7 +196,7 @@ BEGIN
       -- A key counts the subscriptions that get its notification.
       UPDATE pgonce.delivery_key k
          SET waiting = g.waiting,
-             done_at = CASE WHEN g.waiting = 0 THEN pgonce_private.done_later(least(channel.key_memory, interval '87600 hours')) ELSE k.done_at END
+             done_at = CASE WHEN g.waiting = 0 THEN pgonce_private.done_later(channel.key_memory) ELSE k.done_at END
         FROM (SELECT m.id, m.key, (SELECT count(*) FROM unnest(filters) AS f (filter) WHERE f.filter IS NULL OR m.context @> f.filter)::integer AS waiting
                 FROM unnest(ids, keys, contexts) AS m (id, key, context)) AS g
        WHERE k.channel_id = channel.id AND k.key = g.key AND k.id = g.id AND k.waiting <> g.waiting;
