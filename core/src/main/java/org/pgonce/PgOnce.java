@@ -41,7 +41,7 @@ import org.pgonce.spi.PayloadCodec;
 public final class PgOnce implements AutoCloseable {
 
   // Of installations, whose statements may take long.
-  private static final Duration LONGEST_CALL = Duration.ofHours(1);
+  private static final Duration LONGEST_INSTALLATION = Duration.ofHours(1);
 
   private final DataSource dataSource;
   private final PoolSettings pool = new PoolSettings();
@@ -121,7 +121,8 @@ public final class PgOnce implements AutoCloseable {
   }
 
   private Installation installation() {
-    return new Installation(new Transactions(dataSource, pool, LONGEST_CALL), settings.instance());
+    return new Installation(
+        new Transactions(dataSource, pool, LONGEST_INSTALLATION), settings.instance());
   }
 
   /**

@@ -18,7 +18,8 @@ import org.pgonce.internal.jdbc.SessionState;
  *
  * <p>Each claim bounds how long its transaction may idle, so that the server ends the session of a
  * process that is frozen or cut off, and lets the server watch for the end of the process while a
- * statement runs: see {@link PoolSettings#CLIENT_CHECK}.
+ * statement runs: see {@link PoolSettings#CLIENT_CHECK}. A lease is taken in a short transaction,
+ * bounded by {@code ListenerContext} and sql/lease.sql.
  */
 public final class ClaimSession {
 

@@ -1,9 +1,10 @@
 package org.pgonce.internal.lifecycle;
 
 /**
- * What a wake-up says: the payloads of {@code pgonce.wake_up}, sql/publish.sql. A BROADCAST has
- * {@link #DEFINITION} of these, and its notifications, which BroadcastReceiver reads. What the
- * LISTEN connection sends to itself is of ListenSession.
+ * What a wake-up says: the payloads of {@code pgonce.wake_up}, sql/publish.sql. Besides these there
+ * are the parts of a BROADCAST, {@code id/part/parts:text} or {@code
+ * id/part/parts/version/depth:text} (BroadcastAssembly reads them), and the random token that a
+ * LISTEN connection sends to itself on a channel of its own (ListenSession).
  *
  * <p>Any role can send one: whether a channel is paused, or defined anew, only the poll knows.
  */

@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Stops a listener, as {@link org.pgonce.PgOnce#stop} says. SIGTERM comes in by the hook that
- * {@link Listener#awaitStopped} installs.
+ * Stops a listener, as {@link org.pgonce.PgOnce#stop} says. On SIGTERM: {@link
+ * org.pgonce.PgOnce#awaitStopped} has installed a hook that calls {@link org.pgonce.PgOnce#close},
+ * and Spring stops the bean. A process with neither ends as if killed.
  */
 final class Shutdown {
 

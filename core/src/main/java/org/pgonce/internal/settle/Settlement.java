@@ -27,7 +27,10 @@ import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Settles the claims of one subscription: those on lease, and what all modes have in common. */
+/**
+ * Settles the claims of one subscription: those on lease, and what all modes have in common. What
+ * becomes of a failed attempt {@link Verdict} says; when an attempt is counted, {@link Claim}.
+ */
 public sealed class Settlement permits TransactionalSettlement {
 
   // HikariCP checks a connection before it gives it, unless it was in use in the last 500 ms.

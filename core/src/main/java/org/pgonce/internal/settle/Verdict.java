@@ -16,7 +16,7 @@ import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /**
- * What a notification becomes whose attempt failed.
+ * What a notification becomes whose attempt failed. {@link Claim} says when attempts are counted.
  *
  * @param why the failure in words
  * @param delay until its next attempt, where it has one
