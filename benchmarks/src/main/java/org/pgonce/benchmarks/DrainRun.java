@@ -62,7 +62,7 @@ final class DrainRun implements Callable<Integer> {
   @Option(
       names = "--warm-up",
       paramLabel = "<n>",
-      defaultValue = "12",
+      defaultValue = "30",
       description =
           "Seconds that each runs before the first round, once at least, 0 to 600. Default"
               + " ${DEFAULT-VALUE}.")
