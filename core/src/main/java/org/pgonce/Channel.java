@@ -83,7 +83,7 @@ public interface Channel<T> {
    *
    * @throws IllegalArgumentException if the name is not as {@link #name()} says, or the mode has no
    *     such option: {@link Mode#BROADCAST}, which stores nothing, has none but the names of its
-   *     subscriptions
+   *     subscriptions, its payload rules and how many handlers may lead to one another
    */
   static <T> Channel<T> of(String name, Class<T> payloadType, Mode mode, ChannelOptions options) {
     Objects.requireNonNull(name, "name");

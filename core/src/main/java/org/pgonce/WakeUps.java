@@ -6,8 +6,9 @@ package org.pgonce;
  * once wait for one another then.
  *
  * <p>What is stored is found in any case, by the listeners' poll; this is about how soon, and what
- * it costs the writers. Retries and operations (pause, resume, redrive, install and the like)
- * notify whatever is set here. So do notifications that are not due yet, but for {@link #NEVER}.
+ * it costs the writers. Operations (pause, resume, redrive, install and the like) notify whatever
+ * is set here. So do notifications that are not due yet, but for {@link #NEVER}. A retry does not:
+ * the poll knows when it is due.
  */
 public enum WakeUps {
   /**

@@ -62,6 +62,8 @@ class MigrateTest {
     assertThat(cli.run("migrate", "print", "--down").ends(0).out()).contains("DROP SCHEMA");
     assertThat(cli.run("migrate", "print", "--for", "liquibase").ends(0).out())
         .startsWith("--liquibase formatted sql");
+    assertThat(cli.run("migrate", "print", "--for", "liquibase", "--down").ends(2).err())
+        .contains("has its rollback in it");
   }
 
   @Test

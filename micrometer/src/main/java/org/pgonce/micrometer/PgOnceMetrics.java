@@ -61,14 +61,20 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
 
   private static final List<Stored> STORED =
       List.of(
-          new Stored("pgonce.backlog", "What may be handled now", Sample.Waiting::backlog),
-          new Stored("pgonce.scheduled", "What is due later", Sample.Waiting::scheduled),
+          new Stored(
+              "pgonce.backlog",
+              "What waits and was never tried nor delayed",
+              Sample.Waiting::backlog),
+          new Stored(
+              "pgonce.scheduled",
+              "What waits for its time, a retry or a redrive",
+              Sample.Waiting::scheduled),
           new Stored(
               "pgonce.retrying", "Those scheduled with a try behind", Sample.Waiting::retrying),
           new Stored(
               "pgonce.dead.letters", "What could not be handled", Sample.Waiting::deadLetters),
           new Stored("pgonce.oldest.age", "How long the oldest is due", Sample.Waiting::oldestAge),
-          new Stored("pgonce.listeners", "Processes that handle it", Sample.Waiting::listeners),
+          new Stored("pgonce.listeners", "Processes that listen to it", Sample.Waiting::listeners),
           new Stored("pgonce.paused", "1 while it is paused", Sample.Waiting::paused));
   private static final List<Here> HERE =
       List.of(

@@ -7,6 +7,7 @@ import org.pgonce.triggers.Migration;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Needs no database. */
@@ -38,6 +39,11 @@ public final class MigratePrintCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (down && form == Form.liquibase) {
+      throw new ParameterException(
+          spec.commandLine(),
+          "--down is for psql alone: what is printed for Liquibase has its rollback in it");
+    }
     var migration = Migration.ofSchema();
     var out = ((DatabaseCommand.Root) spec.root().userObject()).terminal().out();
     out.print(

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It is a hint. A row with a lower id may be committed late, since ids do not commit in their
  * order, or be given back by a process that died. So a claim looks at all rows again after 2 ms. If
- * that takes longer than 2 ms, it takes at most a twentieth of the time, and comes each half
- * second. The poll, which finds what claims miss, orders such a look.
+ * that takes longer than 2 ms, it gets a twentieth of the time, and half a second passes until the
+ * next one at most. The poll, which finds what claims miss, orders such a look.
  *
  * <p>Thread-safe.
  */

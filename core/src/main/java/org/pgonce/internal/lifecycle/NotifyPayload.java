@@ -16,7 +16,7 @@ enum NotifyPayload {
   LATER("later"),
   PAUSE("pause"),
   RESUME("resume"),
-  /** The channel was installed, changed or dropped. */
+  /** The channel was installed or changed; of a drop the poll tells. */
   DEFINITION("definition");
 
   private final String text;
