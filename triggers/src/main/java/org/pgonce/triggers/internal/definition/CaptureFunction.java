@@ -201,6 +201,17 @@ public record CaptureFunction(Capture capture, WatchedTable table, List<CaptureT
     return "DROP FUNCTION IF EXISTS " + nameOf(channel) + "() CASCADE;\n";
   }
 
+  /**
+   * Locks the partitioned tables whose triggers are about to go with it, where the session's role
+   * may: see {@link CaptureTrigger#drop}.
+   */
+  public static String lockTables(String channel) {
+    var block =
+        Template.fill(
+            "table_first.sql", Map.of("function", Quoted.literal(nameOf(channel) + "()")));
+    return "DO " + Quoted.dollar(block) + ";\n";
+  }
+
   private String definitionHash() {
     // Of whatever table: when that is altered, the definition stays the same.
     var unknown = WatchedTable.unknown(capture.table());

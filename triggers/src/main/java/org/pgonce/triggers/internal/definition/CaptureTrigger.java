@@ -84,9 +84,21 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
   }
 
   /** To be run by the table's owner. */
-  public String drop(TableName table) {
-    return "DROP TRIGGER IF EXISTS %s ON %s;\n"
-        .formatted(Quoted.identifier(bareName()), Quoted.table(table));
+  public String drop(TableName name) {
+    return lockBeforeDrop(table, name)
+        + "DROP TRIGGER IF EXISTS %s ON %s;\n"
+            .formatted(Quoted.identifier(bareName()), Quoted.table(name));
+  }
+
+  /**
+   * Of a partitioned table PostgreSQL (14 to 18) drops the partitions' triggers first, and so locks
+   * the table last. Who writes to it has the table before a partition: the two would wait in a
+   * circle. Empty for any other table.
+   */
+  public static String lockBeforeDrop(WatchedTable table, TableName name) {
+    return table.isPartitioned()
+        ? "LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE;\n".formatted(Quoted.table(name))
+        : "";
   }
 
   /** Whether it fires per row and names columns: its function is about this one table then. */

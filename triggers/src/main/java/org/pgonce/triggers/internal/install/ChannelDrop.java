@@ -16,6 +16,9 @@ public final class ChannelDrop {
 
   private static final String EMPTY = "SELECT pgonce.empty_channels(%s)::text";
   private static final String DROP = "SELECT pgonce.drop_channels(%s, NULL, '%s'::bigint[])";
+  // Partitions have copies of a trigger.
+  private static final String OF_SEVERAL =
+      "SELECT count(DISTINCT t.tgrelid) > 1 FROM pg_catalog.pg_trigger t WHERE t.tgfoid = CAST(CAST(? AS bigint) AS oid)";
   private static final String STORE =
       "SELECT CAST(CAST('pgonce.notification' AS pg_catalog.regclass) AS bigint)";
 
@@ -58,23 +61,25 @@ public final class ChannelDrop {
     }
     Installer.lock(transaction, channel);
     var function = function(transaction, channel);
-    return function == null ? List.of() : List.of(dropping(transaction, channel, function));
+    return function == null ? List.of() : dropping(transaction, channel, function);
   }
 
-  /** With every trigger that runs it. */
-  static TableChange dropping(Connection connection, String channel, InstalledFunction function)
-      throws SQLException {
+  /** With every trigger that runs it, and the locks for that first. */
+  static List<TableChange> dropping(
+      Connection connection, String channel, InstalledFunction function) throws SQLException {
     var triggers = InstalledTrigger.of(connection, function);
     var purpose = "drop a trigger of channel " + channel;
-    return new TableChange(
-        CaptureFunction.drop(channel),
-        new TableChange.Description(purpose, purpose, List.of()),
+    var description = new TableChange.Description(purpose, purpose, List.of());
+    var target =
         triggers.isEmpty()
             ? new TableChange.Target(0, "none")
-            : TableChange.Target.of(triggers.get(0)),
-        true,
-        true,
-        triggers.stream().map(InstalledTrigger::tableOid).distinct().count() > 1);
+            : TableChange.Target.of(triggers.get(0));
+    var ofSeveral =
+        Statements.row(connection, OF_SEVERAL, row -> row.getBoolean(1), function.oid());
+    return List.of(
+        new TableChange(
+            CaptureFunction.lockTables(channel), description, target, false, true, ofSeveral),
+        new TableChange(CaptureFunction.drop(channel), description, target, true, true, ofSeveral));
   }
 
   /** The channel's own; null if there is none. */

@@ -82,7 +82,8 @@ public final class ChannelMigration {
   private static String dropFunction(Channel<?> channel) {
     return channel.feed() instanceof TriggerFeed
         ? TriggerSteps.boundedScript(
-            OwnerRole.as(OwnerRole.OF_SCHEMA, CaptureFunction.drop(channel.name())),
+            CaptureFunction.lockTables(channel.name())
+                + OwnerRole.as(OwnerRole.OF_SCHEMA, CaptureFunction.drop(channel.name())),
             BoundedLock.LONGEST_WAIT_MS)
         : "";
   }

@@ -9,6 +9,7 @@ import java.util.stream.Stream;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.records.TableName;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
+import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Quoted;
 import org.pgonce.triggers.internal.definition.TriggerLookup;
 
@@ -69,16 +70,17 @@ final class FormerTriggers {
   }
 
   /** With a name that its like, made since, may have. */
-  private static String definition(InstalledTrigger trigger) {
+  private String definition(InstalledTrigger trigger) {
     var name = Quoted.identifier(trigger.name());
-    var table = Quoted.table(trigger.table());
+    var on = Quoted.table(trigger.table());
     var how = FIRING.get(trigger.firing());
     return TriggerLookup.unlessThere(
         trigger.table(),
         trigger.name(),
         trigger.form(),
         trigger.firing(),
-        "DROP TRIGGER IF EXISTS %s ON %s;\n%s;\n".formatted(name, table, trigger.definition())
-            + (how == null ? "" : "ALTER TABLE %s %s TRIGGER %s;\n".formatted(table, how, name)));
+        CaptureTrigger.lockBeforeDrop(state.wanted().table(), trigger.table())
+            + "DROP TRIGGER IF EXISTS %s ON %s;\n%s;\n".formatted(name, on, trigger.definition())
+            + (how == null ? "" : "ALTER TABLE %s %s TRIGGER %s;\n".formatted(on, how, name)));
   }
 }

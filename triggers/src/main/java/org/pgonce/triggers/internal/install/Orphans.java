@@ -95,7 +95,7 @@ public final class Orphans {
     var function = function(transaction, orphan.channel());
     if (function != null) {
       new BoundedLock(transaction)
-          .run(List.of(ChannelDrop.dropping(transaction, orphan.channel(), function)));
+          .run(ChannelDrop.dropping(transaction, orphan.channel(), function));
     }
   }
 

@@ -151,7 +151,12 @@ final class TriggerSteps {
             .formatted(Quoted.identifier(trigger.name()), table.name());
     return new TableChange(
         TriggerLookup.ifThere(
-            trigger.table(), trigger.name(), "", TriggerDrift.drop(trigger) + ";\n"),
+            trigger.table(),
+            trigger.name(),
+            "",
+            CaptureTrigger.lockBeforeDrop(table, trigger.table())
+                + TriggerDrift.drop(trigger)
+                + ";\n"),
         new TableChange.Description(
             "drop a trigger of channel " + capture.channel(),
             summary,
