@@ -147,4 +147,30 @@ class AtMostOnceTest {
         .isEqualTo("OUTCOME_UNKNOWN 1 its handler had begun when the channel's mode was changed");
     assertThat(calls).hasValue(1);
   }
+
+  /** A lease is no lock. */
+  @Test
+  void h84_aDropDoesNotWaitForAHandlerThatHasALease() throws Exception {
+    var begun = new CountDownLatch(1);
+    var dropped = new CountDownLatch(1);
+    var pgonce = stage.pgonce();
+    pgonce
+        .listen(
+            MAILS,
+            QUICK,
+            (mail, tx) -> {
+              Stage.effect(mail, tx);
+              begun.countDown();
+              dropped.await();
+            })
+        .start();
+    publish(1);
+    Stage.awaitSoon(begun);
+    assertThat(stage.onCall().drop(MAILS, "not used")).isTrue();
+    dropped.countDown();
+    stage.awaitSoon(
+        () -> pgonce.status().channels().stream().allMatch(channel -> channel.working() == 0));
+    assertThat(stage.effects()).isZero();
+    assertThat(stage.deadLetters()).isZero();
+  }
 }

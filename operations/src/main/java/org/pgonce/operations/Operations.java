@@ -345,12 +345,13 @@ public final class Operations {
 
   /**
    * Removes a channel with everything that waits in it, dead letters included, for good. Waits for
-   * handlers that are at work on some of it, while everybody else goes on; then some 16 s for
-   * transactions that have published or settled something in any channel, in tries that make others
-   * wait for 1.75 s at most, and gives up. A listener that runs gets nothing more of it and says
-   * so. What a transaction at REPEATABLE READ or above whose snapshot is older still stores for it
-   * the housekeeping of any listener in the database deletes, unless a listener that has not heard
-   * of the drop handles it before.
+   * handlers that are at work on some of it, but for those that have a lease, whose end finds
+   * nothing then, while everybody else goes on; then some 16 s for transactions that have published
+   * or settled something in any channel, in tries that make others wait for 1.75 s at most, and
+   * gives up. A listener that runs gets nothing more of it and says so. What a transaction at
+   * REPEATABLE READ or above whose snapshot is older still stores for it the housekeeping of any
+   * listener in the database deletes, unless a listener that has not heard of the drop handles it
+   * before.
    *
    * @return false if it was not installed
    * @throws IllegalArgumentException if something else than code feeds the channel: a trigger is
