@@ -13,6 +13,7 @@ DECLARE
   timeout_before constant text := current_setting('lock_timeout');
   quotes_before constant text := current_setting('quote_all_identifiers');
   dependents text;
+  watched regclass;
   role_name text;
   held text;
 BEGIN
@@ -39,6 +40,14 @@ BEGIN
     END IF;
     -- Writers of a table wait behind a wait for its lock.
     PERFORM set_config('lock_timeout', '800ms', true);
+    -- A partitioned one before its partitions, as writers do. DROP locks it last.
+    FOR watched IN
+      SELECT DISTINCT t.tgrelid FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_class c ON c.oid = t.tgrelid
+       WHERE p.pronamespace = to_regnamespace('pgonce_triggers') AND t.tgparentid = 0 AND c.relkind = 'p' AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE')
+       ORDER BY t.tgrelid
+    LOOP
+      EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', watched);
+    END LOOP;
     DROP SCHEMA IF EXISTS pgonce, pgonce_private, pgonce_triggers CASCADE;
     PERFORM set_config('lock_timeout', timeout_before, true);
     BEGIN

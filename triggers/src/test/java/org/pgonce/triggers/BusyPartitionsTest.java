@@ -13,6 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
+import org.pgonce.internal.store.Schema;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -41,7 +42,9 @@ class BusyPartitionsTest {
           "a printed migration",
           database -> database.execute(up(database)),
           "a printed drop",
-          database -> database.execute(Migration.of(channel().build()).down()));
+          database -> database.execute(Migration.of(channel().build()).down()),
+          "an uninstall",
+          database -> database.execute(Schema.uninstallScript()));
 
   private static TriggerChannelBuilder<?> channel() {
     return TriggerChannel.changesOf("measure", Object.class).afterInsert().named("measured");
@@ -71,7 +74,8 @@ class BusyPartitionsTest {
         "another form",
         "a drop",
         "a printed migration",
-        "a printed drop"
+        "a printed drop",
+        "an uninstall"
       })
   void h84_aWriterOfAPartitionedTableIsWaitedForAndDoesNotWaitInACircle(
       String change, TestDatabase database) throws Exception {
