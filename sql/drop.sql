@@ -43,111 +43,62 @@ BEGIN
 END
 $$;
 
--- The error for a row that is to be dropped and is locked.
-CREATE OR REPLACE FUNCTION pgonce_private.fail_for_locked_row(purpose text) RETURNS void
+-- The error where another transaction has a channel or a subscription that is to be dropped.
+CREATE OR REPLACE FUNCTION pgonce_private.fail_for_lock(purpose text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: a handler is at work on something that waits there, or somebody else changes it; pause it (pgonce.pause) or stop its listeners, and try again',
+  RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: another transaction that installs, changes, pauses or drops it is still open; try again when it has ended (pg_stat_activity shows the oldest by xact_start)',
     purpose USING ERRCODE = 'lock_not_available';
 END
 $$;
 
--- Returns how many rows it deleted.
-CREATE OR REPLACE FUNCTION pgonce_private.empty_subscriptions(channel integer, doomed integer[]) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+-- How many rows wait in these subscriptions, dead letters included.
+CREATE OR REPLACE FUNCTION pgonce_private.count_waiting(subscriptions integer[]) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-  emptied bigint;
-  ids bigint[];
-  keys text[];
-BEGIN
-  -- Their delivery keys are counted down as the rows are deleted, and not before: another transaction may discard some meanwhile, and counts those
-  -- itself.
-  WITH present AS (
-    DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed) RETURNING n.id, n.delivery_key
-  ), later AS (
-    DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed) RETURNING d.id, d.delivery_key
-  ), dead AS (
-    DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed) RETURNING l.id, l.delivery_key
-  )
-  SELECT count(*), array_agg(a.id) FILTER (WHERE a.delivery_key IS NOT NULL), array_agg(a.delivery_key) FILTER (WHERE a.delivery_key IS NOT NULL)
-    INTO emptied, ids, keys
-    FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
-  IF keys IS NOT NULL THEN
-    PERFORM pgonce_private.keys_done_later(channel, ids, keys);
-  END IF;
-  RETURN emptied;
-END
+  SELECT (SELECT count(*) FROM pgonce.notification n WHERE n.subscription_id = ANY (subscriptions))
+       + (SELECT count(*) FROM pgonce.scheduled d WHERE d.subscription_id = ANY (subscriptions))
+       + (SELECT count(*) FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (subscriptions))
 $$;
 
--- Drops a subscription with everything that waits in it. It first waits for handlers that have rows of it, while everybody else goes on.
+-- Drops a subscription. Nobody waits for it, and it waits for no handler: what waits in the subscription is deleted by the housekeeping, see
+-- clear_leftovers. Had it locked these rows, each would look like that of a process that died, if the drop failed.
 CREATE OR REPLACE FUNCTION pgonce.drop_subscription(channel_name text, subscription_name text, reason text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  purpose constant text := 'drop subscription "' || subscription_name || '" of channel "' || channel_name || '"';
-  set_before constant text := current_setting('lock_timeout');
   doomed integer;
   channel integer;
-  emptied bigint;
 BEGIN
-  BEGIN
-    PERFORM FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE; -- as an installation, which makes the store function too
-    SELECT s.id, s.channel_id INTO doomed, channel FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
-     WHERE c.name = channel_name AND s.name = subscription_name FOR UPDATE OF s;
-    IF NOT FOUND THEN
-      RETURN false;
-    END IF;
-    PERFORM FROM pgonce.notification n WHERE n.subscription_id = doomed FOR UPDATE;
-    PERFORM FROM pgonce.scheduled d WHERE d.subscription_id = doomed FOR UPDATE;
-    PERFORM pgonce_private.hold_writers(purpose);
-    PERFORM set_config('lock_timeout', '250ms', true);
-    DELETE FROM pgonce.subscription s WHERE s.id = doomed;
-    INSERT INTO pgonce.dropped (channel_id, subscription_id) VALUES (channel, doomed);
-    emptied := pgonce_private.empty_subscriptions(channel, ARRAY[doomed]);
-    PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel;
-    PERFORM set_config('lock_timeout', set_before, true);
-  EXCEPTION WHEN lock_not_available THEN
-    IF SQLERRM LIKE 'pgonce: %' THEN
-      RAISE;
-    END IF;
-    PERFORM pgonce_private.fail_for_locked_row(purpose);
-  END;
-  PERFORM pgonce_private.record_operation('DROP', channel_name, subscription_name, reason, emptied);
+  PERFORM FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE; -- as an installation, which makes the store function too
+  SELECT s.id, s.channel_id INTO doomed, channel FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
+   WHERE c.name = channel_name AND s.name = subscription_name FOR UPDATE OF s;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM pgonce_private.record_operation('DROP', channel_name, subscription_name, reason, pgonce_private.count_waiting(ARRAY[doomed]));
+  DELETE FROM pgonce.subscription s WHERE s.id = doomed;
+  INSERT INTO pgonce.dropped (channel_id, subscription_id) VALUES (channel, doomed);
+  PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel;
+  PERFORM pgonce.wake_up(channel_name, 'definition');
   RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+  PERFORM pgonce_private.fail_for_lock('drop subscription "' || subscription_name || '" of channel "' || channel_name || '"');
 END
 $$;
 
--- The long part of dropping channels, in the same transaction, before anybody has to wait: deletes what waits in them, and waits for handlers that
--- have rows of them. Returns how many rows it deleted of each. Delivery keys stay: a publisher may wait for one.
-CREATE OR REPLACE FUNCTION pgonce.empty_channels(channel_names text[]) RETURNS bigint[]
+-- Keeps installations from channels that are to be dropped, until the transaction ends. Returns how many rows wait in each.
+CREATE OR REPLACE FUNCTION pgonce.lock_channels(channel_names text[]) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-  emptied bigint[] := '{}';
-  doomed integer[];
-  amount bigint;
 BEGIN
-  -- One at a time: the deletions of one would keep another one from holding the writers, and the other way round.
-  PERFORM pg_advisory_xact_lock(123589553447783);
   PERFORM FROM pgonce.channel c WHERE c.name = ANY (channel_names) ORDER BY c.name COLLATE "C" FOR UPDATE;
   PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = ANY (channel_names) ORDER BY s.id FOR UPDATE OF s;
-  FOR n IN 1 .. cardinality(channel_names) LOOP
-    doomed := ARRAY(SELECT s.id FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_names[n]);
-    WITH present AS (
-      DELETE FROM pgonce.notification n WHERE n.subscription_id = ANY (doomed) RETURNING true
-    ), later AS (
-      DELETE FROM pgonce.scheduled d WHERE d.subscription_id = ANY (doomed) RETURNING true
-    ), dead AS (
-      DELETE FROM pgonce.dead_letter l WHERE l.subscription_id = ANY (doomed) RETURNING true
-    )
-    SELECT count(*) INTO amount FROM (TABLE present UNION ALL TABLE later UNION ALL TABLE dead) AS a;
-    emptied := emptied || amount;
-  END LOOP;
-  RETURN emptied;
+  RETURN ARRAY(SELECT pgonce_private.count_waiting(ARRAY(SELECT s.id FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = w.name))
+                 FROM unnest(channel_names) WITH ORDINALITY AS w (name, n) ORDER BY w.n);
 EXCEPTION WHEN lock_not_available THEN
-  PERFORM pgonce_private.fail_for_locked_row('drop channel "' || array_to_string(channel_names, '", "') || '"');
+  PERFORM pgonce_private.fail_for_lock('drop channel "' || array_to_string(channel_names, '", "') || '"');
 END
 $$;
 
@@ -184,35 +135,34 @@ BEGIN
 END
 $$;
 
--- Drops channels with everything that waits in them, and that no trigger stores into any more. Returns how many channels there were. already:
--- what pgonce.empty_channels returned for them in this transaction, if it was called.
+-- Drops channels that no trigger stores into any more. Returns how many there were. What waits in them is deleted by the housekeeping, as that of a
+-- dropped subscription, and with it their delivery keys. Who stores something has the channel's view and function, which go here: so writers are held.
+-- already: what pgonce.lock_channels returned for them in this transaction, if it was called.
 CREATE OR REPLACE FUNCTION pgonce.drop_channels(channel_names text[], reason text DEFAULT NULL, already bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   purpose constant text := 'drop channel "' || array_to_string(channel_names, '", "') || '"';
   set_before constant text := current_setting('lock_timeout');
-  emptied bigint[];
+  waiting bigint[];
   dropped bigint := 0;
   channel integer;
-  doomed integer[];
 BEGIN
   IF NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.name = ANY (channel_names)) THEN
     RETURN 0;
   END IF;
-  emptied := coalesce(already, pgonce.empty_channels(channel_names));
+  waiting := coalesce(already, pgonce.lock_channels(channel_names));
   PERFORM pgonce_private.refuse_fed_channels(channel_names); -- behind the channels' locks, which installations take
   PERFORM pgonce_private.hold_writers(purpose);
-  -- From here on writers wait. Few rows have come meanwhile, unless a handler has one of them already.
   PERFORM set_config('lock_timeout', '250ms', true);
   FOR n IN 1 .. cardinality(channel_names) LOOP
-    SELECT c.id, ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.channel_id = c.id) INTO channel, doomed
-      FROM pgonce.channel c WHERE c.name = channel_names[n];
+    SELECT c.id INTO channel FROM pgonce.channel c WHERE c.name = channel_names[n];
     CONTINUE WHEN NOT FOUND;
+    PERFORM pgonce.wake_up(channel_names[n], 'definition');
+    INSERT INTO pgonce.dropped (channel_id, subscription_id)
+    SELECT channel, s.id FROM pgonce.subscription s WHERE s.channel_id = channel UNION ALL SELECT channel, NULL;
     DELETE FROM pgonce.channel c WHERE c.id = channel;
-    INSERT INTO pgonce.dropped (channel_id, subscription_id) SELECT channel, d.id FROM unnest(doomed || NULL::integer) AS d (id);
-    PERFORM pgonce_private.record_operation('DROP', channel_names[n], NULL, reason, emptied[n] + pgonce_private.empty_subscriptions(channel, doomed));
-    DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel;
+    PERFORM pgonce_private.record_operation('DROP', channel_names[n], NULL, reason, waiting[n]);
     EXECUTE format('DROP SEQUENCE IF EXISTS pgonce.%I', 'gate_' || channel_names[n]);
     PERFORM pgonce_private.drop_entries(channel_names[n]);
     dropped := dropped + 1;
@@ -223,7 +173,7 @@ EXCEPTION WHEN lock_not_available THEN
   IF SQLERRM LIKE 'pgonce: %' THEN
     RAISE;
   END IF;
-  PERFORM pgonce_private.fail_for_locked_row(purpose);
+  PERFORM pgonce_private.fail_for_lock(purpose);
 END
 $$;
 

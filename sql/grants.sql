@@ -93,7 +93,7 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_installer, pgonce_admin;
 GRANT EXECUTE ON FUNCTION
   pgonce.change_mode(text, text, text), pgonce.forget_partitions(text),
-  pgonce.drop_subscription(text, text, text), pgonce.empty_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text),
+  pgonce.drop_subscription(text, text, text), pgonce.lock_channels(text[]), pgonce.drop_channels(text[], text, bigint[]), pgonce.drop_channel(text, text),
   pgonce.refuse_loss(text, text, bigint)
 TO pgonce_admin;
 

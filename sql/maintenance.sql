@@ -57,7 +57,8 @@ BEGIN
     RETURNING n.id, n.delivery_key
   ), later AS (
     DELETE FROM pgonce.scheduled d WHERE d.subscription_id = gone AND d.id = ANY (ARRAY(
-      SELECT f.id FROM pgonce.scheduled f WHERE f.subscription_id = gone ORDER BY f.due_at, f.id LIMIT amount FOR UPDATE SKIP LOCKED))
+      SELECT f.id FROM pgonce.scheduled f WHERE f.subscription_id = gone AND (f.token IS NULL OR f.due_at <= clock_timestamp())
+       ORDER BY f.due_at, f.id LIMIT amount FOR UPDATE SKIP LOCKED))
     RETURNING d.id, d.delivery_key
   ), dead AS (
     DELETE FROM pgonce.dead_letter x WHERE x.subscription_id = gone AND x.id = ANY (ARRAY(
@@ -75,18 +76,22 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pgonce_private.clear_keys(channel integer, amount integer) RETURNS void
+CREATE OR REPLACE FUNCTION pgonce_private.clear_keys(channel integer, amount integer) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off
 AS $$
-  DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
-    SELECT f.key FROM pgonce.delivery_key f WHERE f.channel_id = channel ORDER BY f.key LIMIT amount FOR UPDATE SKIP LOCKED));
+  WITH gone AS (
+    DELETE FROM pgonce.delivery_key k WHERE k.channel_id = channel AND k.key = ANY (ARRAY(
+      SELECT f.key FROM pgonce.delivery_key f WHERE f.channel_id = channel ORDER BY f.key LIMIT amount FOR UPDATE SKIP LOCKED))
+    RETURNING true)
+  SELECT count(*) FROM gone
 $$;
 
--- Deletes, as the drop would have done, what was stored for a dropped subscription: by a publisher with an older snapshot, or by a trigger whose
--- channel was not installed again since. Only for those that are known to have been dropped: while a dump is restored, others are not there yet. At
--- most so many rows of each table; locked rows are left for the next time. Each drop is looked at again after a tenth of the time since it: such a
--- look reads the index entries of all rows that the drop has deleted, as long as any snapshot may see them. Where something is found the drop counts
--- as one hour old at most; where nothing is found for thirty days, nobody looks any more. Returns how many rows it has deleted.
+-- Deletes what waited in dropped subscriptions and channels, with the keys of the latter, and what is still stored for them: by a publisher with an
+-- older snapshot, or by a trigger whose channel was not installed again since. Only for those that are known to have been dropped: while a dump is
+-- restored, others are not there yet. At most so many rows of each table; what a handler is at work on is left for the next time. Each drop is looked at again at
+-- once while something is found, and then after a tenth of the time since it: such a look reads the index entries of all rows that were deleted, as
+-- long as any snapshot may see them. Where something is found the drop counts as one hour old at most; where nothing is found for thirty days, nobody
+-- looks any more. Returns how many rows it has deleted.
 CREATE OR REPLACE FUNCTION pgonce_private.clear_leftovers(amount integer DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms'
 AS $$
@@ -95,24 +100,21 @@ DECLARE
   gone record;
   of_one bigint;
   deleted bigint := 0;
-  leftovers integer[] := '{}';
 BEGIN
-  DELETE FROM pgonce.dropped d WHERE d.at < now - interval '720 hours';
-  FOR gone IN SELECT d.channel_id, d.subscription_id FROM pgonce.dropped d WHERE d.look_at <= now LOOP
-    IF gone.subscription_id > 0 AND NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.id = gone.subscription_id) THEN
-      of_one := pgonce_private.clear_subscription(gone.channel_id, gone.subscription_id, amount);
-      deleted := deleted + coalesce(of_one, 0);
-      IF of_one IS DISTINCT FROM 0 THEN
-        leftovers := leftovers || gone.subscription_id;
-      END IF;
-    ELSIF gone.subscription_id IS NULL AND NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.id = gone.channel_id) THEN
-      PERFORM pgonce_private.clear_keys(gone.channel_id, amount); -- the keys go with the channel
-    END IF;
+  FOR gone IN SELECT d.id, d.channel_id, d.subscription_id FROM pgonce.dropped d WHERE d.look_at <= now LOOP
+    of_one := CASE WHEN gone.subscription_id > 0 AND NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.id = gone.subscription_id)
+                     THEN pgonce_private.clear_subscription(gone.channel_id, gone.subscription_id, amount)
+                   WHEN gone.subscription_id IS NULL AND NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.id = gone.channel_id)
+                     THEN pgonce_private.clear_keys(gone.channel_id, amount)
+                   ELSE 0 END;
+    deleted := deleted + coalesce(of_one, 0);
+    -- Where there was something, there may be more.
+    UPDATE pgonce.dropped d
+       SET at = CASE WHEN of_one = 0 THEN d.at ELSE greatest(d.at, now - interval '1 hour') END,
+           look_at = CASE WHEN of_one = 0 THEN now + greatest((now - d.at) / 10, interval '1 second') ELSE now END
+     WHERE d.id = gone.id;
   END LOOP;
-  -- Where there was something, there may be more.
-  UPDATE pgonce.dropped d SET at = now - interval '1 hour' WHERE d.subscription_id = ANY (leftovers) AND d.at < now - interval '1 hour';
-  UPDATE pgonce.dropped d SET look_at = now + greatest((now - d.at) / 10, interval '1 second')
-   WHERE d.look_at <= now AND (d.subscription_id = ANY (leftovers)) IS NOT TRUE;
+  DELETE FROM pgonce.dropped d WHERE d.at < now - interval '720 hours';
   RETURN deleted;
 END
 $$;

@@ -100,8 +100,8 @@ BEGIN
 END
 $$;
 
--- One notification, by the channel's own store function (store_body of store.sql), as its triggers have it. Returns what that does. With the lock, dropping a subscription and
--- changing a mode (pgonce_private.hold_writers) wait from here on, or have ended: the function is that of the channel as it is. Only functions that pin
+-- One notification, by the channel's own store function (store_body of store.sql), as its triggers have it. Returns what that does. With the lock, dropping the channel and
+-- changing its mode (pgonce_private.hold_writers) wait from here on, or have ended: the function is that of the channel as it is. Only functions that pin
 -- search_path call it.
 CREATE OR REPLACE FUNCTION pgonce_private.store_one(
   channel_name text, payload json, due_at timestamptz, key text, order_key text, same_payload boolean, version integer, context jsonb)
@@ -160,8 +160,7 @@ BEGIN
                    FROM pgonce_private.store_one(channel_name, payloads -> 0, due_ats[1], keys[1], order_keys[1], same_payload[1], version, contexts[1]) AS s (id);
     RETURN;
   END IF;
-  -- Dropping a subscription and changing a mode (pgonce_private.hold_writers) wait from here on: a key counts the subscriptions that have its
-  -- notification.
+  -- Dropping the channel and changing its mode (pgonce_private.hold_writers) wait from here on.
   LOCK TABLE pgonce.notification IN ROW EXCLUSIVE MODE;
   channel := pgonce_private.find_channel(channel_name);
   IF channel.mode = 'BROADCAST' THEN

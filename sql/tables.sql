@@ -284,8 +284,8 @@ BEGIN
 END
 $$;
 
--- Subscriptions that were dropped, and channels (then subscription_id is null), for which an older transaction or a trigger may still store:
--- see pgonce_private.clear_leftovers.
+-- Subscriptions that were dropped, and channels (then subscription_id is null): what waits in them, and what an older transaction or a trigger may
+-- still store, goes by pgonce_private.clear_leftovers.
 CREATE TABLE IF NOT EXISTS pgonce.dropped (
   -- For a publication FOR ALL TABLES: under one, PostgreSQL refuses to update or delete rows of a table without a primary key.
   id              bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -8,9 +8,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,6 +54,8 @@ class DropTest {
 
   private static final String SNAPSHOT =
       "set transaction isolation level %s; select count(*) from pg_class";
+  private static final String AS_IF_ITS_PROCESS_HAD_DIED =
+      "select count(*) from pgonce.notification where subscription_id > 0 and xmax::text <> '0'";
   private static final String CLEAR = "select pgonce_private.clear_leftovers()";
   private static final String STORED =
       """
@@ -62,22 +64,23 @@ class DropTest {
           || (select count(*) from pgonce.dead_letter) || ' dead'
       """;
 
+  /** What waits is deleted behind the drop, so it is no matter how much that is. */
   @Test
-  void h84_aHandlerThatIsAtWorkIsWaitedForWhileOthersPublish(TestDatabase database)
-      throws Exception {
+  void h84_aDropWaitsForNoHandlerAndNobodyForItsRows(TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
-    database.execute("select pgonce.publish('doomed', '\"one\"')");
+    database.execute("select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
     try (var handler = begin(database, HANDLING)) {
-      var drop =
-          CompletableFuture.supplyAsync(
-              () -> new OnCall(database.dataSource()).drop(DOOMED, "no longer used"));
-      awaitWaiting(database, 1);
-
+      assertThat(new OnCall(database.dataSource()).drop(DOOMED, "no longer used")).isTrue();
       assertThat(longestOfPublishing(database)).isLessThan(SLACK);
-      assertThat(drop).isNotDone();
+      assertThat(database.queryLong(CLEAR)).as("the key alone").isOne();
       handler.rollback();
-      assertThat(drop.get(30, TimeUnit.SECONDS)).isTrue();
     }
+    database.execute("update pgonce.dropped set look_at = now()");
+    assertThat(database.queryLong(CLEAR)).isOne();
+    assertThat(
+            database.queryLong(
+                "select count(*) from pgonce.notification n join pgonce.dropped d using (subscription_id)"))
+        .isZero();
     assertThat(
             database.queryString(
                 "select concern.concerned || ' ' || concern.reason from pgonce.operation_log concern where what = 'DROP'"))
@@ -86,20 +89,35 @@ class DropTest {
   }
 
   @Test
-  void h84_aSubscriptionIsDroppedInTheSameWay(TestDatabase database) throws Exception {
+  void h84_aSubscriptionIsDroppedWithoutAnyLock(TestDatabase database) throws Exception {
     PgOnce.using(database.dataSource()).install(TWO, OTHER);
     database.execute("select pgonce.publish('doomed', '\"one\"', delivery_key => 'k')");
-    try (var handler = begin(database, HANDLING)) {
-      var drop =
-          CompletableFuture.supplyAsync(
-              () -> new OnCall(database.dataSource()).drop(TWO, "mail", "not used"));
-      awaitWaiting(database, 1);
-
-      assertThat(longestOfPublishing(database)).isLessThan(SLACK);
+    try (var handler = begin(database, HANDLING);
+        var publisher = begin(database, "select pgonce.publish('other', '\"one\"')")) {
+      assertThat(new OnCall(database.dataSource()).drop(TWO, "mail", "not used")).isTrue();
       handler.rollback();
-      assertThat(drop.get(30, TimeUnit.SECONDS)).isTrue();
+      publisher.rollback();
     }
+    assertThat(database.queryLong("select waiting from pgonce.delivery_key")).isEqualTo(2);
+    assertThat(database.queryLong(CLEAR)).isOne();
     assertThat(database.queryLong("select waiting from pgonce.delivery_key")).isOne();
+  }
+
+  /** Not even where no listener ran for longer than drops are remembered. */
+  @Test
+  void h84_whatWaitsIsDeletedAThousandAtATimeAndNotForgotten(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(DOOMED);
+    database.execute(
+        "select pgonce.publish_each('doomed', (select json_agg(g) from generate_series(1, 1500) g), (select json_agg(json_build_object('delivery_key', g::text)) from generate_series(1, 1500) g))");
+    new OnCall(database.dataSource()).drop(DOOMED, "not used");
+    database.execute(
+        "update pgonce.dropped set at = now() - interval '40 days', look_at = now() - interval '40 days'");
+    assertThat(database.queryLong(CLEAR)).isEqualTo(2000);
+    assertThat(database.queryLong(CLEAR)).isEqualTo(1000);
+    assertThat(database.queryLong(CLEAR)).isZero();
+    assertThat(database.queryString(STORED)).isEqualTo("0 notification, 0 scheduled, 0 dead");
+    assertThat(database.queryLong("select count(*) from pgonce.delivery_key")).isZero();
   }
 
   @Tag("all")
@@ -107,6 +125,7 @@ class DropTest {
   void h84_aTransactionThatHasPublishedIsWaitedForInShortTriesAndThenNamed(TestDatabase database)
       throws Exception {
     PgOnce.using(database.dataSource()).install(DOOMED, OTHER);
+    database.execute("select pgonce.publish('doomed', '\"one\"')");
     try (var publisher = begin(database, "select pgonce.publish('other', '\"one\"')")) {
       var drop =
           CompletableFuture.supplyAsync(
@@ -121,6 +140,7 @@ class DropTest {
       assertThatThrownBy(drop::join)
           .hasMessageContaining("cannot drop channel \"doomed\" now, nothing was changed")
           .hasMessageContaining("transactions that have published or settled something were open");
+      assertThat(database.queryLong(AS_IF_ITS_PROCESS_HAD_DIED)).isZero();
       publisher.commit();
     }
     assertThat(new OnCall(database.dataSource()).drop(DOOMED, "not used")).isTrue();
@@ -201,28 +221,27 @@ class DropTest {
     assertThat(database.queryLong("select count(*) from pgonce.dropped")).isZero();
   }
 
-  /** By a listener that has not heard of the drop yet. */
   @Test
   void h84_theKeyIsFreeThoughSomebodyHandlesWhatIsLeftOver(TestDatabase database) throws Exception {
-    try (var pgonce =
-        PgOnce.builder(database.pooled(4)).pollInterval(Duration.ofHours(1)).build().install(TWO)) {
-      var handled = new AtomicInteger();
+    var begun = new CountDownLatch(2);
+    var dropped = new CountDownLatch(1);
+    try (var pgonce = PgOnce.builder(database.pooled(4)).build().install(TWO)) {
       pgonce
-          .listen(TWO, "mail", ListenOptions.DEFAULT, (text, tx) -> handled.incrementAndGet())
+          .listen(
+              TWO,
+              "mail",
+              ListenOptions.DEFAULT.withConcurrency(2),
+              (text, tx) -> {
+                begun.countDown();
+                dropped.await();
+              })
           .start();
-      // By the first heartbeat, which comes behind the first poll. No poll follows that.
-      await()
-          .atMost(BOUND)
-          .until(
-              () ->
-                  database.queryLong("select max(cardinality(outdated)) from pgonce.listener")
-                      == 1);
-      try (var publisher = begin(database, SNAPSHOT.formatted("repeatable read"))) {
-        new OnCall(database.dataSource()).drop(TWO, "mail", "not used");
-        execute(publisher, BOTH);
-        publisher.commit();
-      }
-      await().atMost(BOUND).until(() -> handled.get() == 2);
+      database.execute(BOTH);
+      assertThat(begun.await(BOUND.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      new OnCall(database.dataSource()).drop(TWO, "mail", "not used");
+      database.execute(CLEAR);
+      assertThat(database.queryLong("select waiting from pgonce.delivery_key")).isEqualTo(2);
+      dropped.countDown();
       await()
           .atMost(BOUND)
           .until(() -> database.queryLong("select waiting from pgonce.delivery_key") == 1);
@@ -324,14 +343,13 @@ class DropTest {
   void h83_whoInstallsAChannelThatIsBeingDroppedInstallsItAnew(TestDatabase database)
       throws Exception {
     PgOnce.using(database.dataSource()).install(DOOMED);
-    database.execute("select pgonce.publish('doomed', '\"one\"')");
     var before = database.queryLong("select id from pgonce.channel");
-    try (var handler = begin(database, HANDLING)) {
+    try (var publisher = begin(database, "select pgonce.publish('doomed', '\"one\"')")) {
       var drop =
           CompletableFuture.supplyAsync(
               () -> new OnCall(database.dataSource()).drop(DOOMED, "renewed"), A_THREAD_EACH);
       var install = installBeside(database);
-      handler.rollback();
+      publisher.rollback();
       assertThat(drop.get(30, TimeUnit.SECONDS)).isTrue();
       install.get(30, TimeUnit.SECONDS);
     }

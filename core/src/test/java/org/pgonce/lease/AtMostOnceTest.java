@@ -148,9 +148,9 @@ class AtMostOnceTest {
     assertThat(calls).hasValue(1);
   }
 
-  /** A lease is no lock. */
+  /** The housekeeping leaves its row to it. */
   @Test
-  void h84_aDropDoesNotWaitForAHandlerThatHasALease() throws Exception {
+  void h84_aHandlerAtWorkOnWhatIsDroppedEndsAsUsual() throws Exception {
     var begun = new CountDownLatch(1);
     var dropped = new CountDownLatch(1);
     var pgonce = stage.pgonce();
@@ -167,10 +167,9 @@ class AtMostOnceTest {
     publish(1);
     Stage.awaitSoon(begun);
     assertThat(stage.onCall().drop(MAILS, "not used")).isTrue();
+    stage.database.execute("select pgonce_private.clear_leftovers()");
     dropped.countDown();
-    stage.awaitSoon(
-        () -> pgonce.status().channels().stream().allMatch(channel -> channel.working() == 0));
-    assertThat(stage.effects()).isZero();
+    stage.awaitSoon(() -> stage.effects() == 1);
     assertThat(stage.deadLetters()).isZero();
   }
 }

@@ -81,8 +81,7 @@ class KeyMemoryTest {
   @ValueSource(
       strings = {
         "select from pgonce.cancel('keyed', delivery_keys => '{a}')",
-        "select pgonce.discard('keyed')",
-        "select pgonce.drop_subscription('keyed', 'two')"
+        "select pgonce.discard('keyed')"
       })
   void s12_whatEndsAKeyInALongTransactionDoesNotShortenItsMemory(String sql) throws Exception {
     var first = publish(CHANNEL);

@@ -407,12 +407,14 @@ class UniqueKeyTest {
     assertThat(waitingOf("a")).isEqualTo("3");
     pgonce.listen(both, "one", QUICK, (order, tx) -> {}).start();
     stage.awaitSoon(() -> waitingOf("a").equals("2"));
-    stage.database.execute("select pgonce.drop_subscription('both', 'two')");
+    stage.database.execute(
+        "select pgonce.drop_subscription('both', 'two'); select pgonce_private.clear_leftovers()");
     assertThat(waitingOf("a")).isEqualTo("1");
     stage.pgonce().listen(both, "three", QUICK, (order, tx) -> {}).start();
     stage.awaitSoon(() -> waitingOf("a").equals("0 done"));
     stage.close();
-    stage.database.execute("select pgonce.drop_channel('both')");
+    stage.database.execute(
+        "select pgonce.drop_channel('both'); select pgonce_private.clear_leftovers()");
     assertThat(keys()).isZero();
   }
 

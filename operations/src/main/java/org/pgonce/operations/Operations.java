@@ -344,14 +344,13 @@ public final class Operations {
   }
 
   /**
-   * Removes a channel with everything that waits in it, dead letters included, for good. Waits for
-   * handlers that are at work on some of it, but for those that have a lease, whose end finds
-   * nothing then, while everybody else goes on; then some 16 s for transactions that have published
-   * or settled something in any channel, in tries that make others wait for 1.75 s at most, and
-   * gives up. A listener that runs gets nothing more of it and says so. What a transaction at
-   * REPEATABLE READ or above whose snapshot is older still stores for it the housekeeping of any
-   * listener in the database deletes, unless a listener that has not heard of the drop handles it
-   * before.
+   * Removes a channel with everything that waits in it, dead letters included, for good. A handler
+   * at work is not waited for and ends as usual; others may begin until their listeners have heard
+   * of the drop, by a wake-up or within a second. What waits then is deleted by the housekeeping of
+   * any listener in the database, which begins within some minutes, a thousand rows at a time; so
+   * is what a transaction at REPEATABLE READ or above whose snapshot is older still stores. Waits
+   * some 16 s for transactions that have published or settled something in any channel, in tries
+   * that make others wait for 1.75 s at most, and gives up then.
    *
    * @return false if it was not installed
    * @throws IllegalArgumentException if something else than code feeds the channel: a trigger is
@@ -368,7 +367,10 @@ public final class Operations {
         "drop", DROP_CHANNEL, row -> row.getBoolean(1), channel, requireReason(reason));
   }
 
-  /** As {@link #drop(Channel, String)}, for one subscription, however the channel is fed. */
+  /**
+   * As {@link #drop(Channel, String)}, for one subscription, however the channel is fed. Waits for
+   * nobody who publishes or handles.
+   */
   public boolean drop(Channel<?> channel, String subscription, String reason) {
     Objects.requireNonNull(channel, "channel");
     var name = requireSubscription(subscription);

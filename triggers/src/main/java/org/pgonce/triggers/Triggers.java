@@ -165,11 +165,11 @@ public final class Triggers {
 
   /**
    * Removes triggers, functions and channels, with all notifications that wait in them, within the
-   * caller's transaction: all channels or none. What is not there is no error. Waits for handlers
-   * that are at work on what waits there, as lock_timeout says and while everybody else goes on;
-   * then for whoever uses the tables, readers too, and for whoever has published or settled
-   * something in any channel: for some 6 s in all, and no other waits for longer than 0.8 s in a
-   * try, and then until the caller commits, which should be at once.
+   * caller's transaction: all channels or none. What is not there is no error. What waits is
+   * deleted by the housekeeping of any listener in the database. Waits for no handler, but for
+   * whoever uses the tables, readers too, and for whoever has published or settled something in any
+   * channel: for some 6 s in all, and no other waits for longer than 0.8 s in a try, and then until
+   * the caller commits, which should be at once.
    *
    * <p>Where transactions that write stay open for seconds, {@link #drop(DataSource,
    * TriggerChannel[])} comes through and this may not.

@@ -251,7 +251,7 @@ class InstallerRightsTest {
         new String[] {
           "select pgonce.drop_channel('theirs')",
           "select pgonce.drop_channels(array['theirs'], null, null)",
-          "select pgonce.empty_channels(array['theirs'])",
+          "select pgonce.lock_channels(array['theirs'])",
           "select pgonce.drop_subscription('theirs', 'default')",
           "select pgonce.change_mode('theirs', 'BROADCAST')",
           "select pgonce.pause('theirs', 'default', 'x')",

@@ -16,7 +16,7 @@ enum NotifyPayload {
   LATER("later"),
   PAUSE("pause"),
   RESUME("resume"),
-  /** The channel was installed or changed; of a drop the poll tells. */
+  /** The channel was installed, changed or dropped, or a subscription was. */
   DEFINITION("definition");
 
   private final String text;

@@ -11,10 +11,10 @@ import org.pgonce.internal.store.Schema;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.Quoted;
 
-/** Drops the function and the triggers of channels, and the channels with what waits in them. */
+/** Drops the function and the triggers of channels, and the channels. */
 public final class ChannelDrop {
 
-  private static final String EMPTY = "SELECT pgonce.empty_channels(%s)::text";
+  private static final String LOCK = "SELECT pgonce.lock_channels(%s)::text";
   private static final String DROP = "SELECT pgonce.drop_channels(%s, NULL, '%s'::bigint[])";
   // Partitions have copies of a trigger.
   private static final String OF_SEVERAL =
@@ -26,12 +26,12 @@ public final class ChannelDrop {
 
   /** Both in the caller's transaction, all channels or none. */
   public static void all(Connection transaction, List<String> channels) throws SQLException {
-    var emptied = empty(transaction, channels);
+    var waiting = lock(transaction, channels);
     var changes = new ArrayList<TableChange>();
     for (var channel : channels) {
       changes.addAll(changes(transaction, channel));
     }
-    if (emptied != null) {
+    if (waiting != null) {
       var target =
           new TableChange.Target(
               Statements.row(transaction, STORE, row -> row.getLong(1)), "pgonce.notification");
@@ -39,7 +39,7 @@ public final class ChannelDrop {
           "drop " + (channels.size() == 1 ? "channel " : "channels ") + String.join(", ", channels);
       changes.add(
           new TableChange(
-              DROP.formatted(Quoted.array(channels), emptied),
+              DROP.formatted(Quoted.array(channels), waiting),
               new TableChange.Description(purpose, purpose, List.of()),
               target,
               false,
@@ -95,9 +95,9 @@ public final class ChannelDrop {
    * @throws SQLException also if one has triggers again (SQLState 2BP01); roll back then
    */
   public static void channels(Connection transaction, List<String> channels) throws SQLException {
-    var emptied = empty(transaction, channels);
-    if (emptied != null) {
-      Statements.execute(transaction, DROP.formatted(Quoted.array(channels), emptied));
+    var waiting = lock(transaction, channels);
+    if (waiting != null) {
+      Statements.execute(transaction, DROP.formatted(Quoted.array(channels), waiting));
     }
   }
 
@@ -108,23 +108,22 @@ public final class ChannelDrop {
    * @throws SQLException also if it has triggers again (SQLState 2BP01); roll back then
    */
   static void channel(Connection transaction, String channel, long atMost) throws SQLException {
-    var emptied = empty(transaction, List.of(channel));
-    if (emptied != null) {
-      requireNoMore(channel, Long.parseLong(emptied.substring(1, emptied.length() - 1)), atMost);
-      Statements.execute(transaction, DROP.formatted(Quoted.array(List.of(channel)), emptied));
+    var waiting = lock(transaction, List.of(channel));
+    if (waiting != null) {
+      requireNoMore(channel, Long.parseLong(waiting.substring(1, waiting.length() - 1)), atMost);
+      Statements.execute(transaction, DROP.formatted(Quoted.array(List.of(channel)), waiting));
     }
   }
 
   /**
-   * The long part, which keeps nobody waiting. From then on the channels' rows are locked, as an
-   * installation has them to its end: each sees what the other has done. How many rows it deleted
-   * of each channel, as an array of PostgreSQL's; null if the schema is not there.
+   * Locks the channels, as an installation does to its end: each sees what the other has done. How
+   * many rows wait in each, as an array of PostgreSQL's; null if the schema is not there.
    */
-  private static @Nullable String empty(Connection transaction, List<String> channels)
+  private static @Nullable String lock(Connection transaction, List<String> channels)
       throws SQLException {
     return Schema.exists(transaction)
         ? Statements.row(
-            transaction, EMPTY.formatted(Quoted.array(channels)), row -> row.getString(1))
+            transaction, LOCK.formatted(Quoted.array(channels)), row -> row.getString(1))
         : null;
   }
 
