@@ -71,4 +71,37 @@ class KeyColumnsTest {
                 "select string_agg(coalesce(nullif(order_key, chr(1) || id), '-'), ', ' order by id) from pgonce.notification where subscription_id > 0"))
         .isEqualTo("1, -");
   }
+
+  @Test
+  void h10_aColumnOfANumberThatHoldsTextNowFailsNoWrite(TestDatabase database) throws Exception {
+    var ordered = ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_PASSES);
+    database.execute("create table mail (id bigint)");
+    PgOnce.using(database.dataSource())
+        .install(
+            TriggerChannel.on("mail", Object.class)
+                .afterInsert()
+                .deliveryKey("id")
+                .named("keyed")
+                .build(),
+            TriggerChannel.on("mail", Object.class)
+                .afterInsert()
+                .orderKey("id")
+                .options(ordered)
+                .named("ordered")
+                .build());
+    database.execute("alter table mail alter id type text");
+    database.execute(
+        """
+        insert into mail values ('1'), ('');
+        insert into mail values (repeat('x', 501));
+        insert into mail select string_agg(md5(g::text), '') from generate_series(1, 1000) g
+        """);
+    assertThat(
+            database.queryString(
+                """
+                select string_agg(substr(coalesce(delivery_key, nullif(order_key, chr(1) || id), '-'), 1, 7), ' ' order by subscription_id, id)
+                  from pgonce.notification where subscription_id > 0
+                """))
+        .isEqualTo("1 - sha256: sha256: 1 - sha256: sha256:");
+  }
 }

@@ -39,7 +39,11 @@ record ColumnKey(WatchedTable table, String row) {
       longest += SHORT.getOrDefault(table.typeOf(column), LONGEST_KEY + 1);
     }
     if (longest <= LONGEST_KEY) {
-      return names.stream().map(name -> name + "::text").collect(Collectors.joining(" || ':' || "));
+      var text =
+          names.stream().map(name -> name + "::text").collect(Collectors.joining(" || ':' || "));
+      // Such a column may hold text by now, and must not fail its writer.
+      return "CASE WHEN length(%1$s) > %2$d THEN pgonce.given_key(%1$s) ELSE nullif(%1$s, '') END"
+          .formatted(text, LONGEST_KEY);
     }
     return names.stream()
         .map(name -> "pgonce.key_part(to_json(" + name + "))")
