@@ -104,4 +104,24 @@ class KeyColumnsTest {
                 """))
         .isEqualTo("1 - sha256: sha256: 1 - sha256: sha256:");
   }
+
+  @Test
+  void s12_columnsOfNumbersThatHoldTextNowMakeNoTwoRowsOneKey(TestDatabase database)
+      throws Exception {
+    database.execute("create table mail (a bigint, b bigint)");
+    PgOnce.using(database.dataSource())
+        .install(
+            TriggerChannel.on("mail", Object.class)
+                .afterInsert()
+                .deliveryKey("a", "b")
+                .named("keyed")
+                .build());
+    database.execute("alter table mail alter a type text, alter b type text");
+    database.execute(
+        "insert into mail values ('1:2', '3'), ('1', '2:3'), ('1%3A2', '3'), ('', '1')");
+    assertThat(
+            database.queryString(
+                "select string_agg(delivery_key, ' ' order by delivery_key) from pgonce.notification where subscription_id > 0"))
+        .isEqualTo("1%253A2:3 1%3A2:3 1:2%3A3 :1");
+  }
 }

@@ -38,15 +38,25 @@ record ColumnKey(WatchedTable table, String row) {
     for (var column : columns) {
       longest += SHORT.getOrDefault(table.typeOf(column), LONGEST_KEY + 1);
     }
-    if (longest <= LONGEST_KEY) {
-      var text =
-          names.stream().map(name -> name + "::text").collect(Collectors.joining(" || ':' || "));
-      // Such a column may hold text by now, and must not fail its writer.
-      return "CASE WHEN length(%1$s) > %2$d THEN pgonce.given_key(%1$s) ELSE nullif(%1$s, '') END"
-          .formatted(text, LONGEST_KEY);
+    if (longest > LONGEST_KEY) {
+      return rowKey(names, "pgonce.key_part(to_json(%s))");
     }
+    var text =
+        names.stream().map(name -> name + "::text").collect(Collectors.joining(" || ':' || "));
+    // They may hold text by now, which must neither fail its writer nor be taken for another.
+    var isOther = "length(%s) > %d".formatted(text, LONGEST_KEY);
+    if (names.size() > 1) {
+      isOther +=
+          " OR length(translate(%1$s, ':%%', '')) + %2$d <> length(%1$s)"
+              .formatted(text, names.size() - 1);
+    }
+    return "CASE WHEN %s THEN %s ELSE nullif(%s, '') END"
+        .formatted(isOther, rowKey(names, "%s::text"), text);
+  }
+
+  private static String rowKey(List<String> names, String part) {
     return names.stream()
-        .map(name -> "pgonce.key_part(to_json(" + name + "))")
+        .map(part::formatted)
         .collect(Collectors.joining(", ", "pgonce.row_key(", ")"));
   }
 }
