@@ -91,7 +91,7 @@ AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();
   after constant timestamptz := CASE WHEN due THEN CASE WHEN after_us > 0 THEN timestamptz 'epoch' + after_us * interval '1 microsecond' ELSE '-infinity' END END;
-  not_free bigint[] := '{}'; -- rows that something other than a claim has locked
+  not_free bigint[]; -- rows of a key that something other than a claim has locked
   rows refcursor;
   way text;
   began timestamptz;
@@ -228,6 +228,7 @@ BEGIN
         passed := true;
         CONTINUE;
       END IF;
+      not_free := '{}';
       LOOP
         key_permit := NULL;
         chosen := next_id;
@@ -264,7 +265,8 @@ BEGIN
             INTO subscription_id, id, attempts, created_at, payload, delivery_key, order_key, context, stamp, token, held
             FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id = chosen FOR UPDATE SKIP LOCKED;
         END IF;
-        EXIT WHEN FOUND OR key_permit IS NULL;
+        -- A cancellation may have locked thousands of a key, and each look at one walks over those before it.
+        EXIT WHEN FOUND OR key_permit IS NULL OR cardinality(not_free) = 20;
         not_free := not_free || chosen;
       END LOOP;
       IF id IS NOT NULL THEN

@@ -15,7 +15,7 @@ BEGIN
      WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND pg_has_role(p.proowner, 'USAGE')
        AND EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a WHERE a.grantee = 0)
   LOOP
-    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', restored);
+    EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', restored); -- installers may make procedures there too
   END LOOP;
 END
 $$;

@@ -133,7 +133,7 @@ DECLARE
   store constant text := pgonce_private.store_function(channel.name);
   body constant text := pgonce_private.store_body(channel);
 BEGIN
-  IF pg_get_viewdef(to_regclass(view)) !~ format('/ 4096\) = %s\M', channel.id) THEN
+  IF pg_get_viewdef(to_regclass(view)) !~ format('/ 4096[)] = %s([^0-9]|$)', channel.id) THEN
     EXECUTE format('DROP VIEW %s', view);
   END IF;
   IF to_regclass(view) IS NULL THEN
@@ -176,7 +176,7 @@ AS $$
   SELECT CASE WHEN count(s.id) = 0 THEN '(SELECT 0 WHERE false)'
               WHEN count(s.filter) = 0 THEN format('(VALUES %s)', string_agg(format('(%s)', s.id), ', ' ORDER BY s.id))
               ELSE format('(SELECT f.id FROM (VALUES %s) AS f (id, filter) WHERE f.filter IS NULL OR pgonce.current_context() @> f.filter)',
-                          string_agg(format('(%s, %L::jsonb)', s.id, replace(s.filter::text, '$', '\u0024')), ', ' ORDER BY s.id)) END
+                          string_agg(format('(%s, %L::jsonb)', s.id, replace(s.filter::text, '$', E'\\u0024')), ', ' ORDER BY s.id)) END
     FROM pgonce.channel c LEFT JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name GROUP BY c.id
 $$;
 

@@ -10,6 +10,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -229,6 +230,39 @@ class KeyLimitTest extends KeyLimitScene {
     stage.awaitSoon(() -> stage.database.queryLong(read) > before);
     // Once over all that waits, and not with each look.
     assertThat(stage.database.queryLong(read) - before).isLessThan(100_000);
+  }
+
+  /** Each row that somebody else has locked costs a claim a look, and a lock. */
+  @Test
+  void h53_aCancellationThatIsNotCommittedHoldsUpNoOtherKey() throws Exception {
+    var calls = install(Mode.EXACTLY_ONCE, 2);
+    publish(calls, "full", 1, 500);
+    publish(calls, "b", 1, 1);
+    try (var operator = stage.dataSource.getConnection();
+        var statement = operator.createStatement()) {
+      operator.setAutoCommit(false);
+      statement.execute(
+          "select from pgonce.cancel('calls', array(select id from pgonce.notification where order_key = 'full'))");
+      var locks = new AtomicLong();
+      process()
+          .listen(
+              calls,
+              OPTIONS,
+              (call, tx) -> {
+                locks.set(
+                    tx.query(
+                            "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()",
+                            row -> row.getLong(1))
+                        .get(0));
+                ended.add(call.payload());
+              })
+          .start();
+      stage.awaitSoon(() -> ended("b") == 1);
+      assertThat(locks.get()).isLessThan(100);
+      operator.rollback();
+    }
+    stage.awaitNothingWaits();
+    assertThat(ended("full")).isEqualTo(500);
   }
 
   @Test

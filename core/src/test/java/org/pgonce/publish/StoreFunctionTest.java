@@ -92,6 +92,28 @@ class StoreFunctionTest {
   }
 
   @Test
+  void h77_entriesAreMadeAgainWhereBackslashesEscape() throws Exception {
+    database.execute("set standard_conforming_strings = off; select pgonce.adopt('a test')");
+    database.execute("select pgonce.publish('mails', '{}')");
+    assertThat(database.queryLong(STORED)).isOne();
+  }
+
+  @Test
+  void whoseSnapshotHasAFormerChannelRunsItsTransactionAgain() throws Exception {
+    try (var old = database.dataSource().getConnection()) {
+      old.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      old.setAutoCommit(false);
+      run(old, "select count(*) from pg_class");
+      database.execute("select pgonce.drop_channel('mails')");
+      install("mails", "");
+      assertThatThrownBy(() -> run(old, "select pgonce.publish('mails', '{}')"))
+          .hasMessageContaining("run the transaction again")
+          .extracting(thrown -> ((SQLException) thrown).getSQLState())
+          .isEqualTo("40001");
+    }
+  }
+
+  @Test
   void aBroadcastRefusesWhatItCannotKeepBeforeAndAfterAChangeOfMode() throws Exception {
     try (var old = database.dataSource().getConnection()) {
       old.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);

@@ -106,6 +106,12 @@ class InstallerRightsTest {
   }
 
   @Test
+  void h36_aProcedureOfAnInstallersStopsNoUpgrade() throws Exception {
+    run(installer, "create procedure pgonce_triggers.mine() language sql as 'select 1'");
+    database.execute(PgOnce.migration());
+  }
+
+  @Test
   void h36_anInstallerRunsWhatIsPrinted() throws Exception {
     run(installer, mine().named("printed").build().print());
     run(writer, "insert into mine.thing values (1, 'one')");
