@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.pgonce.stage.Stage.QUICK;
 
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -22,6 +24,7 @@ import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
+import org.pgonce.spi.Event;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -252,5 +255,45 @@ class TransactionFaultTest {
     }
     stage.awaitNothingWaits();
     assertThat(stage.eachOnce(2)).isTrue();
+  }
+
+  /** The claim finds its row each time, and what is to be written of it is refused. */
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h70_whileTheDiskIsFullItIsTriedAgainEachTimeLater(Mode mode) throws Exception {
+    var channel = channel(mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    stage.database.execute(
+        """
+        create function full() returns trigger language plpgsql as $$ begin
+          raise exception 'No space left on device' using errcode = '53100';
+        end $$;
+        create trigger full_ before delete on pgonce.notification for each row execute function full();
+        create trigger full_ before insert or update on pgonce.scheduled for each row execute function full();
+        """);
+    var troubles = new ConcurrentLinkedDeque<Long>();
+    stage
+        .pgonce(
+            PgOnce.builder(stage.dataSource)
+                .observer(
+                    event -> {
+                      if (event instanceof Event.DatabaseTrouble trouble
+                          && trouble.channel().equals(channel.name())) {
+                        troubles.add(System.nanoTime());
+                      }
+                    }))
+        .listen(channel, QUICK.withConcurrency(1), Stage::effect)
+        .start();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, channel, new Order(1, "item"));
+    }
+    stage.awaitSoon(() -> troubles.size() >= 8);
+    // Half of 100, 200, 400, 800, 1000, 1000 and 1000 ms at the least.
+    var eighth = troubles.stream().skip(7).findFirst().orElseThrow();
+    assertThat(Duration.ofNanos(eighth - troubles.getFirst()))
+        .isGreaterThan(Duration.ofMillis(2000));
+    stage.database.execute("drop function full cascade");
+    stage.awaitNothingWaits();
+    assertThat(stage.effects()).isEqualTo(1);
   }
 }

@@ -32,6 +32,7 @@ final class ClaimWorker implements Runnable, Worker {
   private int permits;
   // The first of what it has claimed, until that has ended.
   private @Nullable Claim atWork;
+  private boolean hasFound;
 
   ClaimWorker(SubscriptionConsumer<?> consumer, ClaimLoop loop) {
     this.consumer = consumer;
@@ -131,6 +132,7 @@ final class ClaimWorker implements Runnable, Worker {
     consumer.withLock(
         () -> {
           keepPermits(claims.size());
+          hasFound |= !claims.isEmpty();
           claiming.found(claims.size(), most);
           if (!claims.isEmpty()) {
             atWork = claims.get(0);
@@ -193,6 +195,10 @@ final class ClaimWorker implements Runnable, Worker {
         () -> {
           endIfLetGo();
           keepPermits(0);
+          if (hasFound) {
+            hasFound = false;
+            trigger.worked();
+          }
           return mayBegin()
               // Once more at the end: a look that had to rest may be due by now.
               && (trigger.isWanted()
@@ -207,6 +213,7 @@ final class ClaimWorker implements Runnable, Worker {
     consumer.withLock(
         () -> {
           endIfLetGo();
+          hasFound = false;
           claiming.ends();
           keepPermits(0);
           slot().leave();

@@ -28,7 +28,8 @@ import org.pgonce.internal.claim.RowsBehind;
  * ms where one of the last eight took more than 20 ms</td></tr>
  * <tr><td>a claim found several rows, and fewer than a batch has room for: it left none</td><td>15
  * ms after it at the earliest, so that the next batch is fuller</td></tr>
- * <tr><td>the database is in trouble</td><td>after 50 ms to 1 s, with jitter</td></tr>
+ * <tr><td>the database is in trouble</td><td>after 50 ms to 1 s, with jitter: each time later, until
+ * something that was claimed has ended</td></tr>
  * <tr><td>the rate allows no claim</td><td>when it does</td></tr>
  * </table>
  *
@@ -225,6 +226,11 @@ final class FetchTrigger {
     rest(TROUBLE.after(troubles));
   }
 
+  /** What was claimed has come to its end, as the database goes. A claim alone only reads. */
+  void worked() {
+    troubles = 0;
+  }
+
   /** Whether a worker that has nothing at work should claim. */
   boolean isWanted() {
     return now() >= restUntil && (fresh || due || more || cursors.isMore());
@@ -354,7 +360,6 @@ final class FetchTrigger {
       claims++;
       emptyClaims += count == 0 ? 1 : 0;
       ends();
-      troubles = 0;
       if (isDue) {
         due |= count > 0; // where none is found, those that are left are claimed
       } else if (count > 0) {
