@@ -6,6 +6,21 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
+-- Triggers of a channel that a migration has left with an old table, as it made one anew under the name that the channel's definition has.
+CREATE OR REPLACE FUNCTION pgonce_private.left_behind(channel_name text) RETURNS TABLE (made_anew regclass, old regclass, trigger_name name)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  WITH triggers AS MATERIALIZED (
+    SELECT t.tgname, t.tgrelid, t.tgparentid FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name)
+  )
+  SELECT k.oid, o.oid, t.tgname
+    FROM pgonce.channel c
+   CROSS JOIN LATERAL (SELECT replace(substring(c.feed FROM '^trigger on (?:[^".]+[.]|"(?:[^"]|"")+"[.])?"?(.+?)"?$'), '""', '"') AS table_name) f
+   CROSS JOIN triggers t JOIN pg_class o ON o.oid = t.tgrelid
+    JOIN pg_class k ON k.relname = f.table_name AND k.relnamespace = o.relnamespace AND k.relkind IN ('r', 'p')
+   WHERE c.name = channel_name AND t.tgparentid = 0 AND k.oid NOT IN (SELECT w.tgrelid FROM triggers w)
+$$;
+
 -- What keeps writes of watched tables from being stored in a channel, as far as the catalog says; null if nothing is seen.
 CREATE OR REPLACE FUNCTION pgonce_private.feed_trouble(channel_name text) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -22,6 +37,8 @@ AS $$
     SELECT format('table %s was detached, and has no trigger of the channel any more', d.name)
       FROM (SELECT DISTINCT t.tgrelid FROM triggers t WHERE t.tgparentid = 0) r
      CROSS JOIN LATERAL pgonce.detached_partitions(channel_name, r.tgrelid) AS d (name)
+    UNION ALL
+    SELECT DISTINCT format('table %s has no trigger of the channel: it is on table %s', l.made_anew, l.old) FROM pgonce_private.left_behind(channel_name) l
     UNION ALL
     SELECT format('no table has a trigger of the channel, which is fed by "%s"', c.feed)
       FROM pgonce.channel c WHERE c.name = channel_name AND c.feed <> 'published' AND NOT EXISTS (SELECT FROM triggers)) p (what)
@@ -41,6 +58,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT coalesce(
     pgonce_private.enable_sql(channel_name),
+    (SELECT string_agg(format('DROP TRIGGER %I ON %s', l.trigger_name, l.old), '; ' ORDER BY l.trigger_name) || '; then install the channel again, which makes what is missing'
+       FROM pgonce_private.left_behind(channel_name) l HAVING count(*) > 0),
     (SELECT format('If the detached table is still written to: attach it again, or give it a channel of its own. If it was detached for good: SELECT pgonce.forget_partitions(%L)', channel_name)
       WHERE EXISTS (SELECT FROM pg_trigger t WHERE t.tgfoid = pgonce_private.trigger_function(channel_name))),
     'Install the channel again, which makes what is missing')

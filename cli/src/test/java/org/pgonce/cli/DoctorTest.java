@@ -388,6 +388,12 @@ class DoctorTest {
     leadsTo("NOT_STORED", "NO_TRIGGER");
     attach("author");
     isAbsent("NO_TRIGGER");
+    database.execute("alter table author rename to author_old");
+    isAbsent("NO_TRIGGER");
+    database.execute("create table author (id bigint)");
+    assertThat(finding("NO_TRIGGER").get("what").asString())
+        .endsWith(", and its trigger is on table public.author_old, not on public.author");
+    leadsTo("NOT_STORED", "NO_TRIGGER");
   }
 
   @Test

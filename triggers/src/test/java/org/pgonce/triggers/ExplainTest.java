@@ -94,6 +94,28 @@ class ExplainTest {
     assertThat(hint(database)).isEqualTo("no table has its trigger: see explain");
   }
 
+  /** As a migration does that copies a table, and keeps the old one for a while. */
+  @Test
+  void h10_aTableThatWasMadeAnewUnderItsNameIsToldWithWhatMendsIt(TestDatabase database)
+      throws Exception {
+    database.execute("alter table author rename to author_old");
+    assertThat(explained(database)).startsWith("DONE_OR_NEVER: "); // it is captured on
+    database.execute("create table author (like author_old including all)");
+    assertThat(explained(database))
+        .isEqualTo(
+            "NOT_STORED: table public.author has no trigger of the channel: it is on table public.author_old");
+    var advice =
+        database.queryString("select advice from pgonce.explain('%s')".formatted(ADDED.name()));
+    assertThat(advice).contains("; then install the channel again, ");
+    database.execute(advice.substring(0, advice.indexOf("; then install ")));
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute("insert into author values (3, 'Ann')");
+    assertThat(explained(database)).startsWith("NO_LISTENER: ");
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, ADDED)).isEmpty();
+    }
+  }
+
   @Test
   void explain_aGivenIdThatIsGoneIsDoneThoughATriggerIsDisabled(TestDatabase database)
       throws Exception {

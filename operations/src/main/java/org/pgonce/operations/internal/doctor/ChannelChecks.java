@@ -22,9 +22,17 @@ final class ChannelChecks {
               SELECT DISTINCT format('channel %s is fed by "%s", and no table has its trigger', c.channel, c.feed), format('pgonce explain %s', c.channel) FROM pgonce.channel_settings c
                WHERE c.feed <> 'published' AND NOT EXISTS (
                  SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
-                  WHERE n.nspname = 'pgonce_triggers' AND p.proname = 'capture_' || c.channel) ORDER BY 1 LIMIT 100
+                  WHERE n.nspname = 'pgonce_triggers' AND p.proname = 'capture_' || c.channel)
+              UNION
+              SELECT format('channel %s is fed by "%s", and its trigger is on table %s, not on %s', c.channel, c.feed, o.oid::regclass, k.oid::regclass), format('pgonce explain %s', c.channel)
+                FROM pgonce.channel_settings c JOIN pg_proc p ON p.proname = 'capture_' || c.channel JOIN pg_namespace n ON n.oid = p.pronamespace
+                JOIN pg_trigger t ON t.tgfoid = p.oid JOIN pg_class o ON o.oid = t.tgrelid JOIN pg_class k ON k.relnamespace = o.relnamespace
+               WHERE n.nspname = 'pgonce_triggers' AND t.tgparentid = 0 AND k.relkind IN ('r', 'p')
+                 AND c.feed IN (format('trigger on %I', k.relname), format('trigger on %I.%I', k.relnamespace::regnamespace::name, k.relname))
+                 AND NOT EXISTS (SELECT FROM pg_trigger w WHERE w.tgrelid = k.oid AND w.tgfoid = p.oid)
+               ORDER BY 1 LIMIT 100
               """,
-              "Nothing that is written makes a notification."),
+              "What is written to the table makes no notification."),
           Check.of(
               WARNING,
               "PAUSED",
