@@ -65,8 +65,8 @@ final class ChannelChecks {
               WARNING,
               "RATE_TOO_LOW",
               """
-              SELECT format('channel %s, subscription %s: %s wait, and %s a second may begin, which takes %s', g.channel, g.subscription, g.backlog, c.max_rate,
-                            justify_hours(date_trunc('second', g.backlog * interval '1 second' / c.max_rate))),
+              SELECT format('channel %1$s, subscription %2$s: %6$s%3$s wait, and %4$s a second may begin, which takes %6$s%5$s', g.channel, g.subscription, g.backlog, c.max_rate,
+                            justify_hours(date_trunc('second', g.backlog * interval '1 second' / c.max_rate)), CASE WHEN g.backlog >= 100000 THEN 'at least ' END),
                      format('pgonce explain %s', g.channel)
                 FROM pgonce.channel_gauges g JOIN pgonce.channel_settings c ON c.channel = g.channel AND c.subscription = g.subscription
                WHERE c.max_rate IS NOT NULL AND g.backlog > 600.0 * c.max_rate ORDER BY 1 LIMIT 100
@@ -85,7 +85,7 @@ final class ChannelChecks {
           Check.of(
               WARNING,
               "DEAD_LETTERS",
-              "SELECT format('channel %s, subscription %s: %s dead letters', g.channel, g.subscription, g.dead_letters), format('pgonce dead %1$s --group shows what they died of; pgonce explain %1$s ID, what to do about one', g.channel) FROM pgonce.channel_gauges g WHERE g.dead_letters > 0 ORDER BY 1 LIMIT 100",
+              "SELECT format('channel %s, subscription %s: %s%s dead letters', g.channel, g.subscription, CASE WHEN g.dead_letters >= 100000 THEN 'at least ' END, g.dead_letters), format('pgonce dead %1$s --group shows what they died of; pgonce explain %1$s ID, what to do about one', g.channel) FROM pgonce.channel_gauges g WHERE g.dead_letters > 0 ORDER BY 1 LIMIT 100",
               "Nothing handles them again by itself; where the channel's order lets them, they block what has their key."),
           Check.of(
               INFO,

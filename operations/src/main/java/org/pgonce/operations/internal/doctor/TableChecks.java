@@ -22,6 +22,16 @@ final class TableChecks {
                WHERE n.nspname = 'pgonce_triggers' AND t.tgenabled IN ('D', 'R') AND t.tgparentid = 0 ORDER BY 1 LIMIT 100
               """,
               "What is written to the table makes no notification, now or later."),
+          // As the start of a listener refuses it; one that runs goes on, and sees no rows.
+          Check.of(
+              ERROR,
+              "ROW_SECURITY",
+              """
+              SELECT format('row-level security is on for table %s', c.oid::regclass), format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY', c.oid::regclass)
+                FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+               WHERE n.nspname = 'pgonce' AND c.relkind IN ('r', 'p') AND (c.relrowsecurity OR c.relforcerowsecurity) ORDER BY 1 LIMIT 100
+              """,
+              "It hides the rows from those who listen: nothing is handled, and no error says so."),
           Check.of(
               ERROR,
               "FUNCTION_OWNER",
