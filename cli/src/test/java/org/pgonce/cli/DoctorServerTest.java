@@ -113,6 +113,9 @@ class DoctorServerTest {
         }
         assertThat(DoctorFindings.one(cli, "NOTIFY_QUEUE").get("what").asString())
             .contains("% full");
+        // As the log of the server said it.
+        assertThat(DoctorFindings.one(cli, "NOTIFY_QUEUE").get("advice").asString())
+            .contains("is among those with the oldest transactions");
         statement.execute("rollback");
       }
     }

@@ -347,8 +347,8 @@ public final class Poll {
     var percent = Math.round(100 * usage);
     LOG.warn(
         "pgonce: PostgreSQL's NOTIFY queue, one for the whole server, is {} % full, and at 100 % every commit that"
-            + " notifies fails: a session that listens has a transaction open and does not read. Look for the oldest"
-            + " xact_start in pg_stat_activity, of any database, and end that transaction or its session",
+            + " notifies fails: a session that listens has a transaction open and does not read. End that transaction"
+            + " or its session, of any database; the latest such line of the server's log has its pid: it 'is among those with the oldest transactions'",
         percent);
     context
         .observer()
