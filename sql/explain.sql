@@ -26,7 +26,8 @@ AS $$
          count(*) FILTER (WHERE r.alive AND r.outdated <> ''), string_agg(format('instance ''%s'', started at %s, %s that: %s', r.instance,
            date_trunc('second', r.started_at), r.before_or_after, pgonce.difference_in(r.outdated)), '; ' ORDER BY r.instance) FILTER (WHERE r.alive AND r.outdated <> ''),
          split_part(substring(max(r.outdated) FILTER (WHERE r.alive) FROM 'migrate with:\s+(.*)$'), chr(10) || '- ', 1),
-         concat_ws('; ', string_agg(format('instance ''%s'' was heard from last at %s', r.instance, date_trunc('second', r.seen_at)), '; ' ORDER BY r.seen_at DESC) FILTER (WHERE NOT r.alive),
+         concat_ws('; ', string_agg(format('instance ''%s'' was heard from last at %s', r.instance, date_trunc('second', r.seen_at))
+             || CASE WHEN r.connected THEN ', and its LISTEN session is there: it may be frozen or cut off, or its pool have no connection to give' ELSE '' END, '; ' ORDER BY r.seen_at DESC) FILTER (WHERE NOT r.alive),
            (SELECT string_agg(f.words, '; ' ORDER BY f.left_at DESC) FROM (
              SELECT f.left_at, format('instance ''%s''%s, role %s, %s', f.instance, ' from ' || host(f.address), f.role,
                       CASE WHEN f.stopped THEN 'stopped at ' ELSE 'was heard from last at ' END || date_trunc('second', f.left_at)) AS words
@@ -35,8 +36,9 @@ AS $$
                    SELECT CASE WHEN l.started_at < c.changed_at THEN 'before' ELSE 'after' END
                      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = listeners_of.subscription) AS before_or_after,
                  l.workers[p.place] AS workers, coalesce(l.outdated[p.place], '') AS outdated,
-                 clock_timestamp() - l.seen_at <= CASE WHEN pgonce_private.has_session(l.backend, l.seen_at) THEN l.silence ELSE l.silence / 4 END AS alive
+                 clock_timestamp() - l.seen_at <= CASE WHEN h.has_session THEN l.silence ELSE l.silence / 4 END AS alive, l.backend IS NOT NULL AND h.has_session AS connected
             FROM pgonce.listener l CROSS JOIN LATERAL array_position(l.subscriptions, subscription) AS p (place)
+           CROSS JOIN LATERAL pgonce_private.has_session(l.backend, l.seen_at) AS h (has_session)
            WHERE p.place IS NOT NULL) r
 $$;
 
@@ -64,8 +66,10 @@ CREATE OR REPLACE FUNCTION pgonce_private.failing(subscription integer, but_for 
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
   SELECT f.last_error, count(*), max(f.attempts)
-    FROM (SELECT d.id, d.attempts, d.token, d.last_error FROM pgonce.scheduled d WHERE d.subscription_id = failing.subscription ORDER BY d.due_at, d.id LIMIT 10000) f
-   WHERE f.attempts > 0 AND f.token IS NULL AND f.id IS DISTINCT FROM but_for GROUP BY f.last_error
+    FROM (SELECT d.id, d.attempts, d.token, d.last_error, d.xmax AS holder FROM pgonce.scheduled d WHERE d.subscription_id = failing.subscription ORDER BY d.due_at, d.id LIMIT 10000) f
+   WHERE f.attempts > 0 AND f.token IS NULL AND f.id IS DISTINCT FROM but_for
+     AND (f.holder IN (SELECT l.transactionid FROM pg_locks l WHERE l.granted AND l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock')) IS NOT TRUE
+   GROUP BY f.last_error
 $$;
 
 -- Why one row of one subscription is not moving. Each cause hides those that follow: what a person must end comes before what time ends, and that before
@@ -118,7 +122,7 @@ BEGIN
     advice := CASE WHEN wait.held_by IS NOT NULL THEN pgonce_private.wait_advice(pid, wait.held_by)
       WHEN leased THEN 'Wait for the handler or for the end of its lease: then another listener takes it over.'
       WHEN pid IS NULL THEN 'COMMIT PREPARED or ROLLBACK PREPARED that transaction.'
-      ELSE format('Wait for the handler: pgonce.at_work has its last SQL. If it hangs: SELECT pg_terminate_backend(%s), which undoes its work.', pid) END;
+      ELSE format('Wait for the handler: pgonce.at_work has its last SQL. If it hangs: SELECT pg_terminate_backend(%s), which undoes its work, for another worker to do. Its own worker is free when the handler returns, or at the end of its time (ListenOptions.withHandlerTimeout).', pid) END;
     RETURN;
   END IF;
   IF copied IS NOT NULL THEN
@@ -200,7 +204,8 @@ BEGIN
   IF listening.alive = 0 THEN
     cause := 'NO_LISTENER';
     detail := 'no process listens to the subscription' || coalesce('; ' || nullif(listening.silent, ''), '');
-    advice := 'Start the service that handles it, or look why it does not start.';
+    advice := CASE WHEN listening.silent LIKE '%its LISTEN session is there%' THEN 'Look at that process: its log, its pool. Or start the service again.'
+      ELSE 'Start the service that handles it, or look why it does not start.' END;
     RETURN;
   END IF;
   IF listening.outdated = listening.alive THEN
@@ -252,9 +257,9 @@ BEGIN
     sessions := array_remove(ARRAY[wait.pid, wait.held_by], NULL);
     advice := coalesce('All workers are busy. ' || pgonce_private.wait_advice(wait.pid, wait.held_by),
       format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql));
-  ELSIF busy = 0 AND ready_since < now - interval '5 seconds' THEN
+  ELSIF (busy = 0 OR ahead = 0) AND ready_since < now - interval '5 seconds' THEN
     cause := 'STARVED';
-    advice := 'The listeners have workers and claim nothing: their pools have no connection to give, or they cannot reach the database. Look at their pools and logs.';
+    advice := 'The listeners have workers and do not claim it: their pools have no connection to give, they cannot reach the database, or handlers whose sessions were ended still run, which their timeout ends. Look at their pools, logs and threads.';
   ELSE
     cause := 'WAITING';
     advice := 'Nothing is in its way: a listener takes it next, within a second if none is before it.';

@@ -98,6 +98,30 @@ class ExplainAttemptsTest extends ExplainStage {
   }
 
   @Test
+  void h46_whatIsTriedAgainRightNowDoesNotWaitForItsNextAttempt() throws Exception {
+    var id = publish(ORDERS);
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            QUICK,
+            (order, tx) -> {
+              if (order.attempt() == 1) {
+                throw new IllegalStateException("mail server says 421");
+              }
+              begun.countDown();
+              goOn.await();
+            })
+        .start();
+    begun.await();
+    var answer = operations.explain(ORDERS).get(0);
+    assertThat(answer.id()).isEqualTo(id);
+    assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(answer.detail()).startsWith("attempt 2, ").doesNotContain("wait for their next");
+    assertThat(answer.needsPerson()).isFalse();
+  }
+
+  @Test
   void explain_deadForWhatReason() throws Exception {
     var id = publish(ORDERS);
     stage

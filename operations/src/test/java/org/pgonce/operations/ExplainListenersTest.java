@@ -95,6 +95,22 @@ class ExplainListenersTest extends ExplainStage {
     assertThat(explain(ORDERS, id).detail()).isEqualTo("no process listens to the subscription");
   }
 
+  /** It misses its heartbeats, and the server has not ended its session. */
+  @Test
+  void h49_aFrozenListenerIsNotTakenForOneThatIsGone() throws Exception {
+    var id = publish(ORDERS);
+    stage.database.execute(REGISTER.formatted("orders", 4));
+    try (var session = stage.dataSource.getConnection();
+        var statement = session.createStatement()) {
+      statement.execute(
+          "update pgonce.listener set backend = pg_backend_pid(), silence = interval '1 ms'");
+      awaitCause(ORDERS, id, Cause.NO_LISTENER);
+      var answer = explain(ORDERS, id);
+      assertThat(answer.detail()).contains("its LISTEN session is there: it may be frozen");
+      assertThat(answer.advice()).startsWith("Look at that process: ");
+    }
+  }
+
   @Test
   void explain_noListenerAndWhoStoppedLast() throws Exception {
     try (var pgonce = PgOnce.builder(stage.dataSource).instance("web-1").build()) {

@@ -5,6 +5,8 @@ import static org.pgonce.operations.Stage.ORDERS;
 import static org.pgonce.operations.Stage.QUICK;
 
 import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.ChannelOptions;
@@ -90,5 +92,35 @@ class ExplainWorkersTest extends ExplainStage {
     var answer = explain(ORDERS, id);
     assertThat(answer.cause()).isEqualTo(Cause.WAITING);
     assertThat(answer.detail()).isEqualTo("2 before it, 0 of 4 workers of 1 listeners at work");
+  }
+
+  /** As the advice on one that hangs has it: its row is free again, and its worker is not. */
+  @Test
+  void h45_whatAHandlerThatHangsHasLeftIsNoMattersOfWaiting() throws Exception {
+    var first = publish(ORDERS);
+    publish(ORDERS);
+    stage.database.execute(
+        "update pgonce.notification set created_at = now() - interval '10 s' where subscription_id > 0");
+    var both = new CountDownLatch(2);
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            QUICK.withConcurrency(2),
+            (order, tx) -> {
+              both.countDown();
+              goOn.await();
+            })
+        .start();
+    both.await();
+    var hangs = explain(ORDERS, first);
+    assertThat(hangs.cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(hangs.advice()).contains("Its own worker is free when the handler returns, or ");
+    stage.database.backends().terminate(Objects.requireNonNull(hangs.backendPid()));
+    awaitCause(ORDERS, first, Cause.STARVED);
+    assertThat(explain(ORDERS, first).detail())
+        .isEqualTo("0 before it, 1 of 2 workers of 1 listeners at work");
+    assertThat(explain(ORDERS, first).advice())
+        .contains("handlers whose sessions were ended still run");
   }
 }
