@@ -69,6 +69,7 @@ public final class ListenFailure extends Exception {
       42P05 POOLER prepared statements of several sessions are mixed up: {pooler}
       25006 FAILED this server is a standby, and a standby refuses LISTEN; give the primary's address with listenAddress(...). It is tried again, in case it is promoted
       53 FAILED the server has no connection left, or is short of something else; raise max_connections or the user's connection limit, or make a pool smaller. It is tried again
+      57014 FAILED the server cancelled a statement; look at statement_timeout of the role, the database and the server. It is tried again
       57 UNREACHABLE the server is starting up, stopping or recovering. It is tried again
       TLS FAILED no TLS connection came about; check sslmode, sslrootcert and the server's certificate. It is tried again
       08 UNREACHABLE no connection came about; check that the server runs, and host and port. It is tried again

@@ -224,6 +224,20 @@ class ListenFailureTest {
     assertThat(failure.reason()).contains("no wake-up source");
   }
 
+  /** The only one of its class that says nothing of the server's state. */
+  @Test
+  void h77_aStatementTimeoutIsNotTakenForAServerThatStarts(TestDatabase database)
+      throws SQLException {
+    var failure =
+        ListenFailure.of(
+            Addresses.of(database),
+            new SQLException("canceling statement due to statement timeout", "57014"));
+    assertThat(failure.kind()).isEqualTo(Kind.FAILED);
+    assertThat(failure.reason())
+        .contains("the server cancelled a statement; look at statement_timeout")
+        .doesNotContain("starting up");
+  }
+
   @Test
   void anAddressThatCannotBeLookedUpIsTriedAgain(TestDatabase database) throws SQLException {
     var first = new java.util.concurrent.atomic.AtomicBoolean(true);
