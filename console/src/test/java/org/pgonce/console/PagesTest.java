@@ -91,6 +91,18 @@ class PagesTest {
   }
 
   @Test
+  void aCountThatHasEndedSaysSo(TestDatabase database) throws Exception {
+    database.execute(
+        "insert into pgonce.notification (id, subscription_id, created_at, payload) select n, s.id, now(), '1'"
+            + " from pgonce.subscription s, generate_series(1000000, 1100000) n where s.of_channel = 'mails' and s.name = 'default'");
+    try (var browser = new Browser(database.login(), false)) {
+      assertThat(browser.page("/"))
+          .contains("100,000+")
+          .contains(" wait (100,000 of a subscription at the most are counted); the line grows");
+    }
+  }
+
+  @Test
   void whatLooksIdleAndIsNotSaysWhy(TestDatabase database) throws Exception {
     try (var browser = new Browser(database.login(), false)) {
       assertThat(browser.page("/?show=trouble")).doesNotContain("/channel/mails\"");

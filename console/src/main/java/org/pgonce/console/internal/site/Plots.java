@@ -13,6 +13,9 @@ import org.pgonce.console.internal.page.Words;
 /** Plots of the looks that were taken while somebody watched. */
 final class Plots {
 
+  // As channel_gauges counts.
+  private static final long MAYBE_MORE = 100_000;
+
   private Plots() {}
 
   static List<Plot> ofAll(History history) {
@@ -38,7 +41,11 @@ final class Plots {
     return new Plot(
         id,
         heading,
-        "%s wait%s.".formatted(Words.count(now), most(List.of(points))),
+        "%s wait%s%s."
+            .formatted(
+                Words.count(now),
+                now < MAYBE_MORE ? "" : " (100,000 of a subscription at the most are counted)",
+                most(List.of(points))),
         lines(List.of("waiting"), List.of(points)));
   }
 
