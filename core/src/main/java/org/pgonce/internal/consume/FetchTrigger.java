@@ -3,7 +3,6 @@ package org.pgonce.internal.consume;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.locks.Lock;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.pgonce.Backoff;
@@ -78,7 +77,6 @@ final class FetchTrigger {
   private static final long NEVER = Long.MAX_VALUE;
 
   private final BiConsumer<Duration, Runnable> timer;
-  private final Lock lock;
   private final LongSupplier nanoTime;
   private final long origin;
   private final ClaimCursors cursors;
@@ -118,19 +116,17 @@ final class FetchTrigger {
   private int troubles;
 
   /**
-   * @param timer runs work after a delay, without the lock
+   * @param timer runs work after a delay, with the lock held
    * @param nanoTime as of System
    * @param cursors what is known of rows that wait for one another
    * @param begin lets a worker begin, where it may; called with the lock held
    */
   FetchTrigger(
       BiConsumer<Duration, Runnable> timer,
-      Lock lock,
       LongSupplier nanoTime,
       ClaimCursors cursors,
       Runnable begin) {
     this.timer = timer;
-    this.lock = lock;
     this.nanoTime = nanoTime;
     this.origin = nanoTime.getAsLong();
     this.cursors = cursors;
@@ -275,32 +271,27 @@ final class FetchTrigger {
   }
 
   private void fire(long planned) {
-    lock.lock();
-    try {
-      if (timerAt != planned) {
-        return; // an earlier one was planned meanwhile
-      }
-      timerAt = NEVER;
-      var now = now();
-      if (now >= answerAt) {
-        answerAt = NEVER;
-        fresh = true;
-        late = !answersAtOnce();
-        answers = true;
-      }
-      var isBehind = now >= behindAt;
-      if (isBehind) {
-        behindAt = NEVER;
-      }
-      if (!isNobodyClaiming(now)) {
-        fresh |= isBehind; // a claim of a scheduled row tells of no new ones
-      } else if (now >= restUntil && (isBehind || isWanted())) {
-        begin.run();
-      }
-      plan();
-    } finally {
-      lock.unlock();
+    if (timerAt != planned) {
+      return; // an earlier one was planned meanwhile
     }
+    timerAt = NEVER;
+    var now = now();
+    if (now >= answerAt) {
+      answerAt = NEVER;
+      fresh = true;
+      late = !answersAtOnce();
+      answers = true;
+    }
+    var isBehind = now >= behindAt;
+    if (isBehind) {
+      behindAt = NEVER;
+    }
+    if (!isNobodyClaiming(now)) {
+      fresh |= isBehind; // a claim of a scheduled row tells of no new ones
+    } else if (now >= restUntil && (isBehind || isWanted())) {
+      begin.run();
+    }
+    plan();
   }
 
   Claiming claiming() {

@@ -59,9 +59,8 @@ public final class SubscriptionConsumer<T> implements PollTarget {
     this.trigger =
         new FetchTrigger(
             (delay, tick) -> {
-              var unused = context.threads().tickLater(delay, tick);
+              var unused = context.threads().tickLater(delay, () -> withLock(tick));
             },
-            lock,
             System::nanoTime,
             cursors,
             this::beginWorker);
@@ -88,25 +87,24 @@ public final class SubscriptionConsumer<T> implements PollTarget {
    * once.
    */
   boolean awaitCall(ClaimWorker worker, Duration longest) {
-    lock.lock();
-    try {
-      if (waiting != null || slots.isStopping()) {
-        return false;
-      }
-      waiting = worker;
-      try {
-        for (var left = longest.toNanos(); waiting == worker && !slots.isStopping() && left > 0; ) {
-          left = called.awaitNanos(left);
-        }
-      } catch (InterruptedException closed) {
-        Thread.currentThread().interrupt(); // a claim fails at once then
-      }
-      var isCalled = waiting != worker;
-      waiting = isCalled ? waiting : null;
-      return isCalled;
-    } finally {
-      lock.unlock();
-    }
+    return locked(
+        () -> {
+          if (waiting != null || slots.isStopping()) {
+            return false;
+          }
+          waiting = worker;
+          try {
+            var left = longest.toNanos();
+            while (waiting == worker && !slots.isStopping() && left > 0) {
+              left = called.awaitNanos(left);
+            }
+          } catch (InterruptedException closed) {
+            Thread.currentThread().interrupt(); // a claim fails at once then
+          }
+          var isCalled = waiting != worker;
+          waiting = isCalled ? waiting : null;
+          return isCalled;
+        });
   }
 
   public WorkerSlots slots() {

@@ -9,7 +9,6 @@ import java.util.Deque;
 import java.util.PriorityQueue;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.claim.RowsBehind;
@@ -30,7 +29,6 @@ class FetchTriggerTest {
   private final FetchTrigger trigger =
       new FetchTrigger(
           (delay, work) -> ticks.add(new Tick(now + delay.toNanos(), work)),
-          new ReentrantLock(),
           () -> now,
           cursors,
           this::begin);
