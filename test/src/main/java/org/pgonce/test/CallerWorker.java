@@ -15,7 +15,6 @@ import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.settle.Pausing;
 import org.pgonce.internal.settle.Reports;
-import org.pgonce.spi.Event.WaitCause;
 
 /**
  * Claims, handles and settles on the caller's thread what it is told to, in the way of the mode. It
@@ -73,9 +72,6 @@ final class CallerWorker implements Worker {
   public WorkerSlots.Slot slot() {
     return Objects.requireNonNull(slot);
   }
-
-  @Override
-  public void waited(WaitCause cause, Duration time) {}
 
   @Override
   public void rest(Duration time) {}

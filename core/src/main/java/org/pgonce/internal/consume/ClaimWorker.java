@@ -76,7 +76,7 @@ final class ClaimWorker implements Runnable, Worker {
         loop.work(this);
       } else {
         rest(wait);
-        waited(WaitCause.RATE, wait);
+        consumer.reports.waited(WaitCause.RATE, wait);
       }
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
@@ -90,13 +90,8 @@ final class ClaimWorker implements Runnable, Worker {
   }
 
   @Override
-  public void waited(WaitCause cause, Duration time) {
-    consumer.reports.waited(cause, time);
-  }
-
-  @Override
   public void rest(Duration time) {
-    consumer.restFor(time);
+    consumer.withLock(() -> trigger.rest(time));
   }
 
   @Override

@@ -60,7 +60,7 @@ final class LeaseClaimLoop extends ClaimLoop {
   @Override
   public void work(Worker worker) throws SQLException {
     do {
-      var lease = new Lease(worker);
+      var lease = new Lease(worker.begins());
       try {
         lease.take();
         worker.found(lease.found, 1);
@@ -79,7 +79,6 @@ final class LeaseClaimLoop extends ClaimLoop {
   /** One claim, committed, and what it has found. */
   private final class Lease {
 
-    private final Worker worker;
     private final boolean due;
     private long asked; // by System.nanoTime()
     private List<Claim> found = List.of();
@@ -87,9 +86,8 @@ final class LeaseClaimLoop extends ClaimLoop {
     private @Nullable Stay stay;
     private boolean isRefused; // the database did not even look: the mode is being changed
 
-    Lease(Worker worker) {
-      this.worker = worker;
-      this.due = worker.begins();
+    Lease(boolean due) {
+      this.due = due;
     }
 
     void take() throws SQLException {
@@ -122,7 +120,7 @@ final class LeaseClaimLoop extends ClaimLoop {
               .run(
                   transaction -> {
                     asked = System.nanoTime();
-                    worker.waited(WaitCause.CONNECTION, Duration.ofNanos(asked - wanted));
+                    reports.waited(WaitCause.CONNECTION, Duration.ofNanos(asked - wanted));
                     return take(transaction, where);
                   });
       isRefused = subscribed.goesByKey() && result.seen() == null;

@@ -170,10 +170,6 @@ public final class SubscriptionConsumer<T> implements PollTarget {
     cursors.unblocked();
   }
 
-  void restFor(Duration wait) {
-    withLock(() -> trigger.rest(wait));
-  }
-
   void troubled(Exception e) {
     if (slots.isStopping()) {
       return;

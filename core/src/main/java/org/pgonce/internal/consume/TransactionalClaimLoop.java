@@ -110,7 +110,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
   private void work(Worker worker, List<TransactionalAttempt> behind) throws SQLException {
     var asked = System.nanoTime();
     try (var connection = context.dataSource().getConnection()) {
-      worker.waited(WaitCause.CONNECTION, Duration.ofNanos(System.nanoTime() - asked));
+      reports.waited(WaitCause.CONNECTION, Duration.ofNanos(System.nanoTime() - asked));
       var isFit = false;
       Run run = null;
       try {

@@ -5,15 +5,11 @@ import java.util.List;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.WorkerSlots;
-import org.pgonce.spi.Event.WaitCause;
 
 /** What a {@link ClaimLoop} asks, on the thread that it runs on. */
 public interface Worker {
 
   WorkerSlots.Slot slot();
-
-  /** It could not claim before. */
-  void waited(WaitCause cause, Duration time);
 
   /** No claim of the subscription begins for so long. */
   void rest(Duration time);
