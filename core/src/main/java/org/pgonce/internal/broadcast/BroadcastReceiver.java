@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.broadcast.BroadcastAssembly.Message;
 import org.pgonce.internal.claim.NotificationHeaders;
@@ -88,18 +87,13 @@ public final class BroadcastReceiver<T> implements PollTarget {
   }
 
   @Override
-  public @Nullable String difference() {
-    return definition.difference();
-  }
-
-  @Override
   public void polled(PollAnswer answer, long poll) {
     var unused = definition.polled(answer.definition());
   }
 
   @Override
   public ChannelActivity activity() {
-    return slots.activity(received.get(), 0, null, difference());
+    return slots.activity(received.get(), 0, null, definition.difference());
   }
 
   private void join() {

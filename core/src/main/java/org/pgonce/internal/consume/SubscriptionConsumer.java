@@ -195,11 +195,6 @@ public final class SubscriptionConsumer<T> implements PollTarget {
   }
 
   @Override
-  public @Nullable String difference() {
-    return definition.difference();
-  }
-
-  @Override
   public long cursor() {
     return cursors.fresh().after();
   }

@@ -273,7 +273,7 @@ public final class Poll {
 
   /** Empty if there is none. */
   private static String difference(PollTarget target) {
-    var difference = target.difference();
+    var difference = target.activity().outdated();
     return difference == null
         ? ""
         : difference.substring(0, Math.min(difference.length(), LONGEST_DIFFERENCE));

@@ -1,6 +1,5 @@
 package org.pgonce.internal.poll;
 
-import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 
 /** A subscription that the poll asks for. */
@@ -18,11 +17,8 @@ public interface PollTarget {
     return 0;
   }
 
-  /** Its state for the status. */
+  /** Its state, for the status and the registry. */
   ChannelActivity activity();
-
-  /** Why nothing of it is handled here, as it was installed otherwise since; null if it is. */
-  @Nullable String difference();
 
   /** What the poll of this number says of it. */
   void polled(PollAnswer answer, long poll);
