@@ -91,42 +91,28 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
   }
 
   /**
-   * Ends the session that has the mark of the lease, if there is one. Best effort: where the role
-   * may not, the session keeps its locks until it notices by itself. The caller's transaction stays
-   * as it was.
+   * Ends the session that holds the claim, by its transaction, or by the mark of its lease if there
+   * is one. Best effort: where the role may not, the session keeps its locks until it notices by
+   * itself. The caller's transaction stays as it was.
    *
    * @throws SQLException if the caller's own connection fails
    */
-  public static void end(Connection transaction, String token) throws SQLException {
-    end(transaction, "the session whose lease is over", END_BY_TOKEN, mark(token));
-  }
-
-  /** The same for the session that holds the claim, by its transaction or its lease. */
   public static void end(Connection transaction, Claim claim) throws SQLException {
-    var holder = claim.holder();
-    if (holder != null) {
-      end(
-          transaction,
-          "the session of " + claim,
-          END_BY_PID,
-          holder.backendPid(),
-          claim.claimedAt().toString());
-    } else if (claim.token() != null) {
-      end(transaction, claim.token());
-    }
-  }
-
-  private static void end(Connection transaction, String whose, String sql, Object... parameters)
-      throws SQLException {
     Statements.execute(transaction, SAVEPOINT);
     try {
       Statements.execute(transaction, AS_LOGIN_ROLE);
-      Statements.execute(transaction, sql, parameters);
+      var holder = claim.holder();
+      if (holder != null) {
+        var since = claim.claimedAt().toString();
+        Statements.execute(transaction, END_BY_PID, holder.backendPid(), since);
+      } else if (claim.token() != null) {
+        Statements.execute(transaction, END_BY_TOKEN, mark(claim.token()));
+      }
     } catch (SQLException e) {
       LOG.warn(
-          "pgonce: {} could not be ended (SQLState {}); what it has locked stays locked until it"
+          "pgonce: the session of {} could not be ended (SQLState {}); what it has locked stays locked until it"
               + " ends. Grant the role EXECUTE on pg_terminate_backend, or pg_signal_backend",
-          whose,
+          claim,
           e.getSQLState());
       LOG.debug("pgonce: the failure to end a session", e);
     }

@@ -136,10 +136,9 @@ final class LeaseClaimLoop extends ClaimLoop {
       if (claim == null) {
         return result;
       }
-      var died = claim.token();
-      if (died != null && (result.spent() || claim.suspect())) {
+      if (result.spent() || claim.suspect()) {
         // Its holder may be frozen or cut off, and keep what its handler has locked.
-        HandlerSession.end(transaction, died);
+        HandlerSession.end(transaction, claim);
       }
       if (result.spent()) {
         settlement.bury(transaction, claim);
