@@ -95,13 +95,7 @@ public final class TransactionalSettlement extends Settlement {
     } catch (SQLException | RuntimeException transactionLost) {
       LOG.debug("pgonce: the transaction of a failed attempt is lost", transactionLost);
       session.giveUp();
-      LostConnection.abandon(transaction);
-      try {
-        // First, so that a pool of one connection has one to give.
-        transaction.close();
-      } catch (SQLException | RuntimeException e) {
-        LOG.debug("pgonce: the lost connection could not be closed", e);
-      }
+      LostConnection.giveBack(transaction); // first, so that a pool of one has one to give
       failLate(claim, failure);
       return;
     }
