@@ -26,18 +26,13 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
 
   private static final Logger LOG = LoggerFactory.getLogger(HandlerSession.class);
 
-  // A shorter bound of the session's own stays. The lock is shared and only tried: nobody waits for
-  // it.
+  // Columns are computed in their order. The lock is shared and only tried: nobody waits for it.
   private static final String BEGIN =
       """
-      SELECT s.idle, pg_catalog.pg_backend_pid() AS pid,
-             pg_catalog.set_config('idle_in_transaction_session_timeout',
-               CASE WHEN s.idle::pg_catalog.interval BETWEEN INTERVAL '1 microsecond' AND b.ms * INTERVAL '1 millisecond'
-                 THEN s.idle ELSE b.ms::pg_catalog.text END, true),
+      SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle, pg_catalog.pg_backend_pid() AS pid,
+             pgonce.bound_idle(?)::pg_catalog.text,
              %s,
-             pg_catalog.pg_try_advisory_xact_lock_shared(pg_catalog.hashtextextended(b.token, 0))
-        FROM pg_catalog.current_setting('idle_in_transaction_session_timeout') AS s (idle),
-             (SELECT ?::pg_catalog.int8, ?::pg_catalog.text) AS b (ms, token)
+             pg_catalog.pg_try_advisory_xact_lock_shared(pg_catalog.hashtextextended(?::pg_catalog.text, 0))
       """
           .formatted(PoolSettings.CLIENT_CHECK);
 

@@ -43,16 +43,9 @@ public sealed class Settlement permits TransactionalSettlement {
 
   // How long a late record waits for the row, which the claim's session or the next attempt holds,
   // and how long it may hold the row if its process freezes. A shorter bound of the session stays.
-  static final String BOUND_THE_WAIT =
-      """
-      SELECT pg_catalog.set_config('lock_timeout', '5s', true),
-             pg_catalog.set_config('idle_in_transaction_session_timeout',
-               CASE WHEN s.idle::pg_catalog.interval BETWEEN INTERVAL '1 microsecond' AND INTERVAL '30 seconds'
-                 THEN s.idle ELSE '30s' END, true),
-             %s
-        FROM pg_catalog.current_setting('idle_in_transaction_session_timeout') AS s (idle)
-      """
-          .formatted(PoolSettings.CLIENT_CHECK);
+  private static final String BOUND_THE_WAIT =
+      "SELECT pg_catalog.set_config('lock_timeout', '5s', true), pgonce.bound_idle(30000)::pg_catalog.text, "
+          + PoolSettings.CLIENT_CHECK;
 
   final Registration<?> subscribed;
   final Transactions transactions;
@@ -319,7 +312,7 @@ public sealed class Settlement permits TransactionalSettlement {
         });
   }
 
-  final void boundTheWait(Connection transaction) throws SQLException {
+  private static void boundTheWait(Connection transaction) throws SQLException {
     Statements.execute(transaction, BOUND_THE_WAIT);
   }
 

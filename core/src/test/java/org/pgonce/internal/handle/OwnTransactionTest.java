@@ -21,11 +21,12 @@ import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.stage.Headers;
+import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
 /** The transaction of a broadcast's handler, when the handler is cut off. */
-@PgTest
+@PgTest(PgOnceInstalled.class)
 @Tag("drivers")
 class OwnTransactionTest {
 
