@@ -27,7 +27,7 @@ public final class HandlerTx implements Tx {
   private final SqlCall<Connection> connections;
   private final Publisher publisher;
   // What runs behind the transaction, in its order: the first afterCommits are for its commit.
-  private List<Consumer<Outcome>> callbacks = List.of();
+  private List<Consumer<Outcome>> callbacks = new ArrayList<>();
   private int afterCommits;
   // Null once the handler has ended.
   private @Nullable Thread handler = Thread.currentThread();
@@ -106,9 +106,6 @@ public final class HandlerTx implements Tx {
       throw new IllegalStateException(
           "afterCommit and afterCompletion are for the handler's thread, until the handler returns:"
               + " this is another thread, or the handler has ended");
-    }
-    if (callbacks.isEmpty()) {
-      callbacks = new ArrayList<>();
     }
     var depth = PublishStatements.depth() - 1;
     callbacks.add(
