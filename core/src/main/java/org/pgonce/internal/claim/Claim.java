@@ -67,15 +67,14 @@ public record Claim(
       throws SQLException {
     var id = row.getLong("id");
     var createdAt = row.getObject("created_at", OffsetDateTime.class).toInstant();
-    // A new row has neither.
-    var dueAt = scheduled ? row.getObject("due_at", OffsetDateTime.class) : null;
-    var token = scheduled ? row.getString("token") : null;
+    // A new row has neither this nor a token.
+    var dueAt = row.getObject("due_at", OffsetDateTime.class);
     return new Claim(
         subscription,
         id,
         scheduled,
         row.getInt("attempts"),
-        token,
+        row.getString("token"),
         createdAt,
         dueAt == null ? createdAt : dueAt.toInstant(),
         row.getObject("claimed_at", OffsetDateTime.class).toInstant(),

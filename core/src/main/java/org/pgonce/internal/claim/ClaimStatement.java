@@ -28,12 +28,12 @@ public final class ClaimStatement {
 
   private static final String NEW =
       """
-      SELECT n.id, 0 AS attempts, n.created_at, NULL::pg_catalog.timestamptz AS due_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, %s AS held
+      SELECT n.id, 0 AS attempts, n.created_at, NULL::pg_catalog.timestamptz AS due_at, n.payload, n.delivery_key, n.order_key, n.context, n.stamp, NULL::pg_catalog.uuid AS token, n.xmax AS held
         FROM pgonce.notification AS n
        WHERE n.subscription_id OPERATOR(pg_catalog.=) ? AND %s FOR UPDATE SKIP LOCKED""";
   private static final String DUE =
       """
-      SELECT s.id, s.attempts, s.created_at, s.due_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, %s AS held
+      SELECT s.id, s.attempts, s.created_at, s.due_at, s.payload, s.delivery_key, s.order_key, s.context, s.stamp, s.token, s.xmax AS held
         FROM pgonce.scheduled AS s
        WHERE s.subscription_id OPERATOR(pg_catalog.=) ? AND %s FOR UPDATE SKIP LOCKED""";
 
@@ -41,10 +41,9 @@ public final class ClaimStatement {
   // all that is due later.
   private static final String FIRST_DUE =
       DUE.formatted(
-          "s.xmax",
           "s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp()) ORDER BY s.due_at, s.id LIMIT %d");
   private static final String FIRST_NEW =
-      NEW.formatted("n.xmax", "n.id OPERATOR(pg_catalog.>) ? ORDER BY n.id LIMIT %d");
+      NEW.formatted("n.id OPERATOR(pg_catalog.>) ? ORDER BY n.id LIMIT %d");
 
   // A text for each number of rows: at most as many as a batch may have.
   private static final Map<Integer, Text> FIRST_DUE_ROWS = new ConcurrentHashMap<>();
@@ -52,14 +51,12 @@ public final class ClaimStatement {
 
   private static final Text NEW_AGAIN =
       Text.ofOne(
-          NEW.formatted(
-              "n.xmax", "n.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))"),
+          NEW.formatted("n.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))"),
           "");
   // The key is locked only if the row is as it was.
   private static final Text DUE_AGAIN =
       Text.ofOne(
           DUE.formatted(
-              "s.xmax",
               """
               s.id OPERATOR(pg_catalog.=) ? AND (SELECT pgonce.may_begin_again(?))
               AND CASE WHEN s.attempts OPERATOR(pg_catalog.=) ? AND s.token IS NOT DISTINCT FROM ?::pg_catalog.text::pg_catalog.uuid
@@ -171,7 +168,7 @@ public final class ClaimStatement {
       ResultSet row, ClaimSession session, int subscription, boolean due, HandlerSession holder)
       throws SQLException {
     // By the token, which a new row does not have, and by the former lock.
-    var suspect = (due && row.getString("token") != null) || !"0".equals(row.getString("held"));
+    var suspect = row.getString("token") != null || !"0".equals(row.getString("held"));
     return Claim.read(
         row, subscription, due, suspect, holder, work -> work.on(session.connection()));
   }
