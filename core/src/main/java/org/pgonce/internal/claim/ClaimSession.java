@@ -115,7 +115,7 @@ public final class ClaimSession {
     if (isFirst) {
       message.add(new ReadSession());
     }
-    var claimed = message.add(new Rows<>(text, isFirst, parameters, reader));
+    var claimed = message.add(rows(text, isFirst, parameters, reader));
     if (text.isOne()) {
       message.add(HandlerSavepoint.SET);
     }
@@ -152,45 +152,36 @@ public final class ClaimSession {
     }
   }
 
-  private final class Rows<R> implements Pipeline.Part<R> {
+  private <R> Pipeline.Part<R> rows(
+      ClaimStatement.Text text, boolean isFirst, Pipeline.Binding parameters, Reader<R> reader) {
+    return new Pipeline.Part<>() {
 
-    private final ClaimStatement.Text text;
-    private final boolean isFirst;
-    private final Pipeline.Binding parameters;
-    private final Reader<R> reader;
-
-    Rows(ClaimStatement.Text text, boolean isFirst, Pipeline.Binding parameters, Reader<R> reader) {
-      this.text = text;
-      this.isFirst = isFirst;
-      this.parameters = parameters;
-      this.reader = reader;
-    }
-
-    @Override
-    public String sql() {
-      return isFirst ? text.first() : text.later();
-    }
-
-    @Override
-    public void bind(PreparedStatement statement, int first) throws SQLException {
-      var next = first;
-      if (!isFirst) {
-        statement.setString(next++, known().idle());
-        statement.setString(next++, known().clientCheck());
+      @Override
+      public String sql() {
+        return isFirst ? text.first() : text.later();
       }
-      if (text.isOne()) {
-        statement.setBoolean(next++, isFirst || known().hasContext());
-      }
-      parameters.bind(statement, next);
-    }
 
-    @Override
-    public R read(Statement executed) throws SQLException {
-      var holder = known().holder();
-      try (var row = executed.getResultSet()) {
-        return reader.read(row, text.isOne() ? holder : holder.withoutSavepoint());
+      @Override
+      public void bind(PreparedStatement statement, int first) throws SQLException {
+        var next = first;
+        if (!isFirst) {
+          statement.setString(next++, known().idle());
+          statement.setString(next++, known().clientCheck());
+        }
+        if (text.isOne()) {
+          statement.setBoolean(next++, isFirst || known().hasContext());
+        }
+        parameters.bind(statement, next);
       }
-    }
+
+      @Override
+      public R read(Statement executed) throws SQLException {
+        var holder = known().holder();
+        try (var row = executed.getResultSet()) {
+          return reader.read(row, text.isOne() ? holder : holder.withoutSavepoint());
+        }
+      }
+    };
   }
 
   private Known known() {

@@ -31,53 +31,44 @@ public final class PayloadReader<T> {
           "notification %d of channel %s was made by version %d of its definition, and versions %d to %d are read: give the upcaster back, and redrive it"
               .formatted(id, channel.name(), version, rules.oldest(), rules.version()));
     }
-    return channel.decode(version == rules.version() ? codec : new Raising(id, version), json);
+    return channel.decode(version == rules.version() ? codec : raising(id, version), json);
   }
 
   /** Brings each part that it decodes to this version first: a change has two rows. */
-  private final class Raising implements PayloadCodec {
+  private PayloadCodec raising(long id, int version) {
+    return new PayloadCodec() {
 
-    private final long id;
-    private final int version;
-
-    Raising(long id, int version) {
-      this.id = id;
-      this.version = version;
-    }
-
-    @Override
-    public <P> String encode(P payload, Class<P> type) {
-      return codec.encode(payload, type);
-    }
-
-    @Override
-    public <P> P decode(String json, Class<P> type) throws UnreadablePayloadException {
-      return codec.decode(raised(json), type);
-    }
-
-    private String raised(String json) throws UnreadablePayloadException {
-      var raised = json;
-      for (var from = version; from < rules.version(); from++) {
-        raised = upcast(raised, from);
+      @Override
+      public <P> String encode(P payload, Class<P> type) {
+        return codec.encode(payload, type);
       }
-      return raised;
-    }
 
-    private String upcast(String json, int from) throws UnreadablePayloadException {
-      try {
-        return Objects.requireNonNull(rules.upcasters().get(from)).upcast(json, codec);
-      } catch (Exception e) {
-        var why =
-            e instanceof UnreadablePayloadException
-                ? String.valueOf(e.getMessage())
-                : e.getClass().getName();
-        var unreadable =
-            new UnreadablePayloadException(
-                "notification %d of channel %s was made by version %d of its definition, and its upcaster from version %d to %d failed: %s"
-                    .formatted(id, channel.name(), version, from, from + 1, why));
-        unreadable.initCause(e);
-        throw unreadable;
+      @Override
+      public <P> P decode(String json, Class<P> type) throws UnreadablePayloadException {
+        var raised = json;
+        for (var from = version; from < rules.version(); from++) {
+          raised = upcast(id, version, raised, from);
+        }
+        return codec.decode(raised, type);
       }
+    };
+  }
+
+  private String upcast(long id, int version, String json, int from)
+      throws UnreadablePayloadException {
+    try {
+      return Objects.requireNonNull(rules.upcasters().get(from)).upcast(json, codec);
+    } catch (Exception e) {
+      var why =
+          e instanceof UnreadablePayloadException
+              ? String.valueOf(e.getMessage())
+              : e.getClass().getName();
+      var unreadable =
+          new UnreadablePayloadException(
+              "notification %d of channel %s was made by version %d of its definition, and its upcaster from version %d to %d failed: %s"
+                  .formatted(id, channel.name(), version, from, from + 1, why));
+      unreadable.initCause(e);
+      throw unreadable;
     }
   }
 }
