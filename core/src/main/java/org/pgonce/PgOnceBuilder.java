@@ -176,7 +176,7 @@ public final class PgOnceBuilder {
     return new PgOnce(
         dataSource,
         chosen,
-        SafeObserver.over(observers),
+        new SafeObserver(List.copyOf(observers)),
         List.copyOf(interceptors),
         settings,
         stopTimeout);

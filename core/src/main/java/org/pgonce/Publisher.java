@@ -146,9 +146,7 @@ public class Publisher {
   }
 
   private void report(Channel<?> channel, long id, boolean isNew) {
-    if (observer != Observer.NONE) {
-      observer.on(new Event.Published(channel.name(), id, isNew));
-    }
+    observer.on(new Event.Published(channel.name(), id, isNew));
   }
 
   private <T> String encode(Channel<T> channel, T payload) {

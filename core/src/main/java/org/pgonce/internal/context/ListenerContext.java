@@ -17,7 +17,7 @@ import org.pgonce.spi.PayloadCodec;
  * What the parts of one listener share.
  *
  * @param publisher writes with the codec
- * @param observer throws nothing; {@link Observer#NONE} itself where there is none
+ * @param observer throws nothing
  * @param interceptors the outermost first
  * @param instance the process's name for people
  * @param quarantine for what ends processes

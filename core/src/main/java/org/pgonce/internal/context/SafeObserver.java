@@ -11,11 +11,6 @@ public record SafeObserver(List<Observer> observers) implements Observer {
 
   private static final Logger LOG = LoggerFactory.getLogger(SafeObserver.class);
 
-  /** None stays none: its events need not be made. */
-  public static Observer over(List<Observer> observers) {
-    return observers.isEmpty() ? NONE : new SafeObserver(List.copyOf(observers));
-  }
-
   @Override
   public void on(Event event) {
     for (var observer : observers) {

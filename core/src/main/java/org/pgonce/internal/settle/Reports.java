@@ -46,16 +46,14 @@ public final class Reports {
 
   /** Shorter than a millisecond it is not worth a report. */
   public void waited(WaitCause cause, Duration time) {
-    if (observer != Observer.NONE && time.toMillis() > 0) {
+    if (time.toMillis() > 0) {
       observer.on(new Event.Waited(subscribed.name(), subscribed.subscription(), cause, time));
     }
   }
 
   /** Their handler is about to run. */
   public void claimed(List<Claim> claims) {
-    if (observer != Observer.NONE) {
-      claims.forEach(claim -> claimed(claim.id(), claim.attempt(), claim.lag()));
-    }
+    claims.forEach(claim -> claimed(claim.id(), claim.attempt(), claim.lag()));
   }
 
   public void claimed(long id, int attempt, Duration lag) {
@@ -63,9 +61,7 @@ public final class Reports {
   }
 
   public void settled(Claim claim, boolean handled, Duration inHandler) {
-    if (observer != Observer.NONE) {
-      settled(claim.id(), claim.attempt(), claim.lag(), handled, inHandler);
-    }
+    settled(claim.id(), claim.attempt(), claim.lag(), handled, inHandler);
   }
 
   /** A notification is done: {@code handled}, or skipped by its condition. */
