@@ -1,5 +1,7 @@
 package org.pgonce.internal.claim;
 
+import java.sql.SQLException;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +20,21 @@ public record ClaimCursors(ClaimCursor fresh, @Nullable KeyCursors keys) {
    */
   public static ClaimCursors create(boolean byKey) {
     return new ClaimCursors(new ClaimCursor(), byKey ? new KeyCursors() : null);
+  }
+
+  /**
+   * Claims where rows are looked for.
+   *
+   * @param due whether among the scheduled rows that are due, or among the new ones
+   * @param byKey claims one row of a channel that has keys
+   * @param behind claims the first rows of another one
+   */
+  public List<Claim> claim(boolean due, KeyCursor.Claiming byKey, ClaimCursor.Claiming behind)
+      throws SQLException {
+    if (keys != null) {
+      return (due ? keys.due() : keys.fresh()).claim(byKey).claims();
+    }
+    return due ? behind.after(0) : fresh.claim(behind);
   }
 
   /** Whether a claim should look at once. */
@@ -70,10 +87,6 @@ public record ClaimCursors(ClaimCursor fresh, @Nullable KeyCursors keys) {
 
     KeyCursors() {
       this(new KeyCursor(System::nanoTime), new KeyCursor(System::nanoTime));
-    }
-
-    public KeyCursor of(boolean isDue) {
-      return isDue ? due : fresh;
     }
   }
 }

@@ -92,7 +92,7 @@ final class LeaseClaimLoop extends ClaimLoop {
 
     void take() throws SQLException {
       try {
-        found = claim();
+        found = cursors.claim(due, this::take, after -> take(KeyLook.behind(after)).claims());
       } catch (SQLException e) {
         if (leased != null && LostConnection.isLikely(e)) {
           // Whether it is leased is not known; that its handler has not begun is.
@@ -100,16 +100,6 @@ final class LeaseClaimLoop extends ClaimLoop {
         }
         throw e;
       }
-    }
-
-    private List<Claim> claim() throws SQLException {
-      var keys = cursors.keys();
-      if (keys != null) {
-        return keys.of(due).claim(this::take).claims();
-      }
-      return due
-          ? take(KeyLook.behind(0)).claims()
-          : cursors.fresh().claim(after -> take(KeyLook.behind(after)).claims());
     }
 
     private Result take(KeyLook where) throws SQLException {

@@ -172,21 +172,13 @@ final class TransactionalClaimLoop extends ClaimLoop {
       }
       var due = worker.begins();
       var most = worker.permits(mostAtOnce());
-      var claims = claim(due, most);
+      var claims =
+          cursors.claim(
+              due,
+              look -> ClaimStatement.claimByKey(session, subscription, due, rules, look),
+              after -> ClaimStatement.claim(session, subscription, due, after, most));
       worker.found(claims, most);
       handle(claims, most);
-    }
-
-    private List<Claim> claim(boolean due, int most) throws SQLException {
-      var keys = cursors.keys();
-      if (keys != null) {
-        return keys.of(due)
-            .claim(look -> ClaimStatement.claimByKey(session, subscription, due, rules, look))
-            .claims();
-      }
-      return due
-          ? ClaimStatement.claim(session, subscription, true, 0, most)
-          : cursor.claim(after -> ClaimStatement.claim(session, subscription, false, after, most));
     }
 
     /**
