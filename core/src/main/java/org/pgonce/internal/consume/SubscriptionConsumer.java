@@ -23,6 +23,9 @@ import org.pgonce.internal.settle.Reports;
  */
 public final class SubscriptionConsumer<T> implements PollTarget {
 
+  // Short, for those that wait for a connection of a pool that is too small.
+  private static final Duration WITH_CONNECTION = Duration.ofMillis(50);
+
   final FetchTrigger trigger;
   final ClaimCursors cursors;
   // Null where the channel has no rate.
@@ -69,14 +72,19 @@ public final class SubscriptionConsumer<T> implements PollTarget {
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
   private void beginWorker() {
-    var worker = waiting == null ? new ClaimWorker(this, loop) : waiting;
-    if (isHeldUp() || !worker.starts()) {
+    if (isHeldUp()) {
       return;
     }
-    if (worker == waiting) {
+    if (waiting != null) {
+      waiting.starts();
       waiting = null;
       called.signalAll();
-    } else {
+      return;
+    }
+    var slot = slots.take();
+    if (slot != null) {
+      var worker = new ClaimWorker(this, loop, slot);
+      worker.starts();
       context.threads().run(worker);
     }
   }
@@ -86,7 +94,7 @@ public final class SubscriptionConsumer<T> implements PollTarget {
    * One worker of a subscription waits. For others, and when the listener stops, it is false at
    * once.
    */
-  boolean awaitCall(ClaimWorker worker, Duration longest) {
+  boolean awaitCall(ClaimWorker worker) {
     return locked(
         () -> {
           if (waiting != null || slots.isStopping()) {
@@ -94,7 +102,7 @@ public final class SubscriptionConsumer<T> implements PollTarget {
           }
           waiting = worker;
           try {
-            var left = longest.toNanos();
+            var left = WITH_CONNECTION.toNanos();
             while (waiting == worker && !slots.isStopping() && left > 0) {
               left = called.awaitNanos(left);
             }
