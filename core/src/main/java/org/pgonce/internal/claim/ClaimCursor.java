@@ -62,16 +62,13 @@ public final class ClaimCursor {
 
   public List<Claim> claim(Claiming claiming) throws SQLException {
     var look = begin();
-    var hasEnded = false;
     try {
       var claimed = claiming.after(look.after());
       ended(look, claimed.isEmpty() ? 0 : claimed.get(claimed.size() - 1).id());
-      hasEnded = true;
       return claimed;
-    } finally {
-      if (!hasEnded) {
-        failed(look);
-      }
+    } catch (Throwable e) {
+      failed(look);
+      throw e;
     }
   }
 
