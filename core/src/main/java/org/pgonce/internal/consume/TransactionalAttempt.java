@@ -97,7 +97,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
     var before = first.sessionBefore();
     for (var conflicts = 0; ; conflicts++) {
       var guarded =
-          GuardedConnection.over(
+          new GuardedConnection(
               connection, headers, before, this, GuardedConnection.DEFAULT_PATIENCE);
       var run = new HandlerTx(guarded::connection, loop.context.publisher());
       tx = run;

@@ -44,11 +44,6 @@ public final class GuardedConnection {
   private boolean sealed;
   private @Nullable SessionState toRestore;
 
-  private GuardedConnection(Connection real, HandlerScope scope) {
-    this.real = real;
-    this.scope = scope;
-  }
-
   /**
    * Guards a connection for one run of a handler.
    *
@@ -59,14 +54,14 @@ public final class GuardedConnection {
    * @param notification its toString() says in messages which notification is handled
    * @param patience how long its end waits for a call of another thread
    */
-  public static GuardedConnection over(
+  public GuardedConnection(
       Connection real,
       NotificationHeaders origin,
       @Nullable SessionState before,
       Object notification,
       Duration patience) {
-    return new GuardedConnection(
-        real, new HandlerScope(real, origin, before, notification, patience));
+    this.real = real;
+    this.scope = new HandlerScope(real, origin, before, notification, patience);
   }
 
   /** Releases the savepoint, if one was set, for a handler that does not run after all. */

@@ -105,7 +105,7 @@ public final class OwnTransaction implements AutoCloseable {
           own,
           taken,
           session,
-          GuardedConnection.over(
+          new GuardedConnection(
               own, origin, null, notification, GuardedConnection.DEFAULT_PATIENCE));
     } catch (SQLException | RuntimeException e) {
       if (unusable == null) {

@@ -44,7 +44,7 @@ public record ClaimedRow(TestDatabase database, Connection real, GuardedConnecti
     return new ClaimedRow(
         database,
         real,
-        GuardedConnection.over(real, Headers.PLAIN, null, "channel \"item\", id 1", patience));
+        new GuardedConnection(real, Headers.PLAIN, null, "channel \"item\", id 1", patience));
   }
 
   /** What a handler that goes on behind a failure does. */

@@ -154,7 +154,7 @@ class CommitWithTest {
         statement.execute("SAVEPOINT pgonce_handler");
       }
       var guard =
-          GuardedConnection.over(
+          new GuardedConnection(
               row.real(), Headers.PLAIN, before, "a notification", ClaimedRow.PATIENCE);
       guard.seal();
       try (var statement = row.real().createStatement();

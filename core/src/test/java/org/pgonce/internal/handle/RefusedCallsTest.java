@@ -80,7 +80,7 @@ class RefusedCallsTest {
     try (var row = ClaimedRow.in(database, source)) {
       for (var refused : ENDING.entrySet()) {
         var guard =
-            GuardedConnection.over(
+            new GuardedConnection(
                 row.real(), Headers.PLAIN, null, "channel \"item\", id 1", ClaimedRow.PATIENCE);
         guard.connection().createStatement().execute("INSERT INTO effect VALUES (1)");
         assertRefused(refused.getKey(), refused.getValue(), guard.connection());

@@ -212,7 +212,7 @@ class PoolSettingsTest {
     try (var connection = source.getConnection()) {
       var taken = new PoolSettings().take(connection, Duration.ofSeconds(30));
       var guard =
-          GuardedConnection.over(
+          new GuardedConnection(
               connection,
               Headers.PLAIN,
               null,
