@@ -121,7 +121,7 @@ public final class BroadcastReceiver<T> implements PollTarget {
 
   /** Handles one message; false if this worker's slot is lost. */
   private boolean handle(Message message, WorkerSlots.Slot slot) {
-    var origin = NotificationHeaders.ofBroadcast(message.depth(), message.version());
+    var origin = new NotificationHeaders(null, null, null, message.depth(), message.version());
     var transaction =
         new OwnTransaction(
             context,

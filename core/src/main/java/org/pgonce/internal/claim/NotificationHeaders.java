@@ -20,11 +20,6 @@ public record NotificationHeaders(
     int depth,
     int version) {
 
-  /** Of a broadcast, which has neither keys nor context. */
-  public static NotificationHeaders ofBroadcast(int depth, int version) {
-    return new NotificationHeaders(null, null, null, depth, version);
-  }
-
   /**
    * Columns that set depth and context of what is published in the transaction from there on; the
    * parameters are those of {@link #bind}.

@@ -222,15 +222,13 @@ public final class Listener {
     }
   }
 
+  /** An observer that stops its listener is refused on these threads, too. */
   private final class Callbacks implements NotificationListener.Callback {
 
     @Override
     public void notified(String channel, String payload) {
-      asOwn(
-          () ->
-              callbacks
-                  .getOrDefault(channel, List.of())
-                  .forEach(callback -> callback.accept(payload)));
+      var all = callbacks.getOrDefault(channel, List.of());
+      context.threads().asOwn(() -> all.forEach(callback -> callback.accept(payload)));
     }
 
     @Override
@@ -238,18 +236,17 @@ public final class Listener {
       // Wake-ups that were sent before LISTEN took effect were not received here.
       consumers.forEach(SubscriptionConsumer::forgetBlockedKeys);
       poll.within(Duration.ZERO);
-      asOwn(() -> context.observer().on(new Event.Listening(listening.status().source())));
+      observe(new Event.Listening(listening.status().source()));
     }
 
     @Override
     public void disconnected(ListenFailure failure) {
       poll.within(Duration.ZERO);
-      asOwn(() -> context.observer().on(new Event.Disconnected(failure.reason())));
+      observe(new Event.Disconnected(failure.reason()));
     }
 
-    /** An observer that stops its listener is refused on these threads, too. */
-    private void asOwn(Runnable call) {
-      context.threads().asOwn(call);
+    private void observe(Event event) {
+      context.threads().asOwn(() -> context.observer().on(event));
     }
   }
 
