@@ -77,12 +77,7 @@ public record ClaimCursors(ClaimCursor fresh, @Nullable KeyCursors keys) {
     }
   }
 
-  /**
-   * Those of a channel that has keys.
-   *
-   * @param fresh for new rows
-   * @param due for scheduled rows that are due
-   */
+  /** Those of a channel that has keys, for new rows and for scheduled ones that are due. */
   public record KeyCursors(KeyCursor fresh, KeyCursor due) {
 
     KeyCursors() {

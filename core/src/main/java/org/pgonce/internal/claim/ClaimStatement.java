@@ -132,7 +132,6 @@ public final class ClaimStatement {
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
    * @param after of new rows, those with a higher id: 0 for all
-   * @param most how many at the most
    * @return in the order of their ids; the transaction is open even if there are none
    */
   public static List<Claim> claim(

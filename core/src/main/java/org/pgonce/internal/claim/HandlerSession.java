@@ -68,7 +68,6 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
   /**
    * To be sent first in the handler's transaction.
    *
-   * @param handlerTimeout the handler's
    * @param token of the lease; of a broadcast's handler, one of its own
    */
   public static HandlerSession begin(Connection transaction, Duration handlerTimeout, String token)

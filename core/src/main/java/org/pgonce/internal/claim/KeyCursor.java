@@ -71,9 +71,6 @@ public final class KeyCursor {
   private long walkUs;
   private long walkedAt;
 
-  /**
-   * @param nanoTime as of System
-   */
   KeyCursor(LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
     var now = nanoTime.getAsLong();

@@ -43,7 +43,6 @@ public final class LeaseStatements {
    * leased. None if the channel's mode is not as the caller knows it.
    *
    * @param due whether it looks among the scheduled rows that are due, or among the new ones
-   * @param look where it looks
    * @param transactions where a long payload is fetched later
    */
   public static KeyLook.Result lease(

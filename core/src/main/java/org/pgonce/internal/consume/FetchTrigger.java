@@ -117,7 +117,6 @@ final class FetchTrigger {
 
   /**
    * @param timer runs work after a delay, with the lock held
-   * @param nanoTime as of System
    * @param cursors what is known of rows that wait for one another
    * @param begin lets a worker begin, where it may; called with the lock held
    */
@@ -342,11 +341,7 @@ final class FetchTrigger {
       isAnswer = false;
     }
 
-    /**
-     * A claim has ended.
-     *
-     * @param most how many it could have found
-     */
+    /** A claim has ended, and could have found so many. */
     void found(int count, int most) {
       claims++;
       emptyClaims += count == 0 ? 1 : 0;

@@ -71,11 +71,7 @@ final class Prefetch implements Pipeline.Next {
     allowedFrom.set(System.nanoTime() + BY_ITSELF.toNanos());
   }
 
-  /**
-   * The one before has ended, and {@link Worker#ended} was called.
-   *
-   * @param fit whether the connection is
-   */
+  /** The one before has ended, and {@link Worker#ended} was called. */
   void settled(boolean fit) {
     var ended = look;
     var made = sent;

@@ -26,11 +26,7 @@ public interface Worker {
   /** How many may be claimed at once: fewer than wanted if the rate does not allow them. */
   int permits(int wanted);
 
-  /**
-   * The claim has found these.
-   *
-   * @param most how many it could have found
-   */
+  /** The claim has found these, and could have found so many. */
   void found(List<Claim> claims, int most);
 
   /** Whether handlers may begin: not while the listener stops or the subscription is paused. */
@@ -39,11 +35,7 @@ public interface Worker {
   /** The handler of so many notifications begins; false if it may not. */
   boolean begin(WorkerSlots.Attempt attempt, int count);
 
-  /**
-   * What was claimed is settled, or given back.
-   *
-   * @param left what may lie behind it
-   */
+  /** What was claimed is settled, or given back, and this may lie behind it. */
   void ended(RowsBehind left);
 
   /** The worker runs callbacks and claims nothing; another may begin. */

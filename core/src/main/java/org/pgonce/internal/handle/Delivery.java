@@ -31,9 +31,6 @@ public final class Delivery<T> {
    * Runs the handler, and ends what it may do with its transaction besides the connection.
    *
    * @return whether it was run: not if its condition does not hold
-   * @throws UnreadablePayloadException if there is nothing to run it with
-   * @throws NewerVersionException if others have
-   * @throws TooDeepException if its channel allows no such depth
    */
   public boolean run(Claim claim, HandlerTx tx) throws Exception {
     return run(notification(claim), tx);

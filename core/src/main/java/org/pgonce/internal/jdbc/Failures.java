@@ -55,11 +55,7 @@ public final class Failures {
         });
   }
 
-  /**
-   * As {@link #inWords}, without the exception's class; never empty.
-   *
-   * @param utf8 whether this database can store any text
-   */
+  /** As {@link #inWords}, without the exception's class; never empty. */
   public static String reason(Throwable failure, boolean utf8) {
     var words = line(failure, () -> message(failure));
     var why = words.isBlank() ? failure.getClass().getName() : words;

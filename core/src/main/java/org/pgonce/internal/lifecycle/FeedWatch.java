@@ -69,11 +69,7 @@ final class FeedWatch {
     checks.stop();
   }
 
-  /**
-   * Waits for the check under way, as an interrupt of it may cost the pool a connection.
-   *
-   * @param end by System.nanoTime()
-   */
+  /** Waits for the check under way, as an interrupt of it may cost the pool a connection. */
   void awaitEnd(long end) throws InterruptedException {
     checks.awaitEnd(end);
   }

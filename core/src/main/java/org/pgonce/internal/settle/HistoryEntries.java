@@ -15,8 +15,6 @@ import org.pgonce.internal.jdbc.Statements;
  *
  * @param handled the ids of those whose handler ran; a condition has skipped the others
  * @param took the handler's time, of a batch that of the batch
- * @param instance by whom
- * @param payloads whether the payloads are kept
  */
 record HistoryEntries(Set<Long> handled, Duration took, String instance, boolean payloads) {
 

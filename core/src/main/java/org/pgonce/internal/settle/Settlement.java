@@ -68,8 +68,6 @@ public sealed class Settlement permits TransactionalSettlement {
   /**
    * Deletes a leased row in its handler's transaction, and may commit in the same message.
    *
-   * @param handled whether its handler ran
-   * @return what lies behind it
    * @throws SQLException if the lease is lost: roll the transaction back then
    */
   public final RowsBehind acknowledge(

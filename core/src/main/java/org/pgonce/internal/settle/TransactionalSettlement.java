@@ -38,7 +38,6 @@ public final class TransactionalSettlement extends Settlement {
    *
    * @param handled the ids of those whose condition held, so that their handler ran
    * @param next the statement that may follow the commit in its message, amid a backlog
-   * @return what lies behind them
    * @throws SQLException if it is not committed, or not known to be
    */
   public RowsBehind complete(
