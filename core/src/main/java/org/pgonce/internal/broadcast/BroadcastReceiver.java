@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * Handles what is broadcast on one channel. Nothing is stored, so nothing is retried, and a poll
  * only says how the channel is defined.
  */
-public final class BroadcastReceiver<T> implements PollTarget {
+public final class BroadcastReceiver implements PollTarget {
 
   private static final Logger LOG = LoggerFactory.getLogger(BroadcastReceiver.class);
 
@@ -39,9 +39,9 @@ public final class BroadcastReceiver<T> implements PollTarget {
   /** Messages that may wait for a handler; what comes beyond is dropped, and said. */
   static final int MAX_WAITING = 10_000;
 
-  private final Registration<T> subscribed;
+  private final Registration<?> subscribed;
   private final ListenerContext context;
-  private final Delivery<T> delivery;
+  private final Delivery<?> delivery;
   private final BroadcastAssembly assembly = new BroadcastAssembly();
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
   private final AtomicLong received = new AtomicLong();
@@ -49,7 +49,7 @@ public final class BroadcastReceiver<T> implements PollTarget {
   private final WorkerSlots slots;
   private final Reports reports;
 
-  public BroadcastReceiver(Registration<T> subscribed, ListenerContext context) {
+  public BroadcastReceiver(Registration<?> subscribed, ListenerContext context) {
     this.subscribed = subscribed;
     this.context = context;
     this.delivery = new Delivery<>(subscribed, context);

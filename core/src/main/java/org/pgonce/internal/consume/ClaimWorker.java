@@ -16,7 +16,7 @@ import org.pgonce.spi.Event.WaitCause;
  */
 final class ClaimWorker implements Runnable, Worker {
 
-  private final SubscriptionConsumer<?> consumer;
+  private final SubscriptionConsumer consumer;
   private final ClaimLoop loop;
   private final FetchTrigger trigger;
   private final FetchTrigger.Claiming claiming;
@@ -28,7 +28,7 @@ final class ClaimWorker implements Runnable, Worker {
   private @Nullable Claim atWork;
   private boolean hasFound;
 
-  ClaimWorker(SubscriptionConsumer<?> consumer, ClaimLoop loop, WorkerSlots.Slot slot) {
+  ClaimWorker(SubscriptionConsumer consumer, ClaimLoop loop, WorkerSlots.Slot slot) {
     this.consumer = consumer;
     this.loop = loop;
     this.slot = slot;

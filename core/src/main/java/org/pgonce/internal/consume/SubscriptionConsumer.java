@@ -21,7 +21,7 @@ import org.pgonce.internal.settle.Reports;
  * Consumes one subscription in this process: wake-ups and polls go to the {@link FetchTrigger},
  * which lets workers begin, as many as the concurrency allows. Thread-safe.
  */
-public final class SubscriptionConsumer<T> implements PollTarget {
+public final class SubscriptionConsumer implements PollTarget {
 
   // Short, for those that wait for a connection of a pool that is too small.
   private static final Duration WITH_CONNECTION = Duration.ofMillis(50);
@@ -43,7 +43,7 @@ public final class SubscriptionConsumer<T> implements PollTarget {
   private final Condition called = lock.newCondition();
   private @Nullable ClaimWorker waiting;
 
-  public SubscriptionConsumer(Registration<T> subscribed, ListenerContext context, Poll poll) {
+  public SubscriptionConsumer(Registration<?> subscribed, ListenerContext context, Poll poll) {
     this.subscription = subscribed.installed().subscription();
     this.context = context;
     this.poll = poll;

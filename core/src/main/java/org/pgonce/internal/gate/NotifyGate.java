@@ -58,7 +58,7 @@ public final class NotifyGate {
   private final String listened;
   private final Runnable pollsSoon;
   private final Transactions transactions;
-  private final List<SubscriptionConsumer<?>> subscriptions = new ArrayList<>();
+  private final List<SubscriptionConsumer> subscriptions = new ArrayList<>();
   private final RepeatedTask steps;
   private final RepeatedTask claims;
 
@@ -94,7 +94,7 @@ public final class NotifyGate {
   }
 
   /** Before the listener starts. */
-  public void add(SubscriptionConsumer<?> subscription) {
+  public void add(SubscriptionConsumer subscription) {
     subscriptions.add(subscription);
   }
 

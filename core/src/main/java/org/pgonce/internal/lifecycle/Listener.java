@@ -52,7 +52,7 @@ public final class Listener {
   // Filled by one step of the start, before anything runs; read-only from then on. The status may
   // be asked for meanwhile.
   private final List<PollTarget> targets = new CopyOnWriteArrayList<>();
-  private final List<SubscriptionConsumer<?>> consumers = new ArrayList<>();
+  private final List<SubscriptionConsumer> consumers = new ArrayList<>();
   private final List<WorkerSlots> slots = new ArrayList<>();
   private final Map<String, NotifyGate> gates = new HashMap<>();
   private final Map<String, List<Consumer<String>>> callbacks = new HashMap<>();
@@ -154,8 +154,8 @@ public final class Listener {
     }
   }
 
-  private <T> void addStored(Registration<T> one, List<Registration<?>> all) {
-    var consumer = new SubscriptionConsumer<>(one, context, poll);
+  private void addStored(Registration<?> one, List<Registration<?>> all) {
+    var consumer = new SubscriptionConsumer(one, context, poll);
     // Before the gate of the channel is made, which counts the wake-up: a worker waits for it.
     addCallback(one.name(), payload -> heard(consumer, payload));
     gates.computeIfAbsent(one.name(), name -> gate(name, all)).add(consumer);
@@ -164,8 +164,8 @@ public final class Listener {
     slots.add(consumer.slots());
   }
 
-  private <T> void addBroadcast(Registration<T> one) {
-    var receiver = new BroadcastReceiver<>(one, context);
+  private void addBroadcast(Registration<?> one) {
+    var receiver = new BroadcastReceiver(one, context);
     targets.add(receiver);
     slots.add(receiver.slots());
     addCallback(one.name(), payload -> heard(receiver, payload));
@@ -200,7 +200,7 @@ public final class Listener {
         .add(callback);
   }
 
-  private void heard(BroadcastReceiver<?> receiver, String payload) {
+  private void heard(BroadcastReceiver receiver, String payload) {
     if (NotifyPayload.of(payload) == NotifyPayload.DEFINITION) {
       poll.within(Duration.ZERO);
       feeds.changed();
@@ -209,7 +209,7 @@ public final class Listener {
     }
   }
 
-  private void heard(SubscriptionConsumer<?> consumer, String payload) {
+  private void heard(SubscriptionConsumer consumer, String payload) {
     switch (NotifyPayload.of(payload)) {
       case NEW_ROWS -> consumer.notified();
       case DUE -> consumer.freed(true);
