@@ -2,22 +2,17 @@ package org.pgonce.internal.jdbc;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Tx.RowMapper;
 
 /** Runs statements whose parameters are texts, numbers, or null, which is bound as a text. */
 public final class Statements {
 
   private Statements() {}
-
-  @FunctionalInterface
-  public interface Reader<R extends @Nullable Object> {
-    R read(ResultSet row) throws SQLException;
-  }
 
   /** Its result is passed over. */
   public static void execute(Connection connection, String sql, @Nullable Object... parameters)
@@ -30,20 +25,20 @@ public final class Statements {
 
   /** Returns the only row. */
   public static <R extends @Nullable Object> R row(
-      Connection connection, String sql, Reader<R> reader, @Nullable Object... parameters)
+      Connection connection, String sql, RowMapper<R> mapper, @Nullable Object... parameters)
       throws SQLException {
-    return rows(connection, sql, reader, parameters).get(0);
+    return rows(connection, sql, mapper, parameters).get(0);
   }
 
   public static <R extends @Nullable Object> List<R> rows(
-      Connection connection, String sql, Reader<R> reader, @Nullable Object... parameters)
+      Connection connection, String sql, RowMapper<R> mapper, @Nullable Object... parameters)
       throws SQLException {
     try (var statement = connection.prepareStatement(sql)) {
       bind(statement, parameters);
       try (var row = statement.executeQuery()) {
         var rows = new ArrayList<R>();
         while (row.next()) {
-          rows.add(reader.read(row));
+          rows.add(mapper.map(row));
         }
         return rows;
       }

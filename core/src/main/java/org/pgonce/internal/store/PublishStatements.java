@@ -12,6 +12,7 @@ import java.util.concurrent.Callable;
 import org.pgonce.Channel;
 import org.pgonce.PublishOptions;
 import org.pgonce.Published;
+import org.pgonce.Tx.RowMapper;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.text.Json;
 
@@ -78,7 +79,7 @@ public final class PublishStatements {
 
     /** The texts follow the channel, and the version of its payload follows them. */
     <R> List<R> rows(
-        Connection transaction, Channel<?> channel, Statements.Reader<R> reader, String... texts)
+        Connection transaction, Channel<?> channel, RowMapper<R> mapper, String... texts)
         throws SQLException {
       var depth = depth();
       var parameters = new ArrayList<Object>();
@@ -91,7 +92,7 @@ public final class PublishStatements {
       parameters.add(channel.options().payload().version());
       try {
         return Statements.rows(
-            transaction, depth == 0 ? plain : inHandler, reader, parameters.toArray());
+            transaction, depth == 0 ? plain : inHandler, mapper, parameters.toArray());
       } catch (SQLException e) {
         throw INSUFFICIENT_PRIVILEGE.equals(e.getSQLState()) ? explained(e) : e;
       }
