@@ -118,7 +118,7 @@ final class ClaimWorker implements Runnable, Worker {
           }
         });
     if (claims.isEmpty()) {
-      consumer.foundNone();
+      consumer.poll.somethingWaits(); // others may have what there is
     }
   }
 
@@ -131,7 +131,7 @@ final class ClaimWorker implements Runnable, Worker {
 
   @Override
   public boolean mayBegin() {
-    return consumer.mayClaim();
+    return !consumer.slots().isStopping() && !consumer.isHeldUp();
   }
 
   @Override

@@ -31,9 +31,9 @@ public final class SubscriptionConsumer implements PollTarget {
   // Null where the channel has no rate.
   final @Nullable RateLimiter rate;
   final Reports reports;
+  final Poll poll;
   private final int subscription;
   private final ListenerContext context;
-  private final Poll poll;
   private final Pausing pausing;
   private final DefinitionWatch definition;
   private final WorkerSlots slots;
@@ -123,10 +123,6 @@ public final class SubscriptionConsumer implements PollTarget {
     return pausing.heardPause();
   }
 
-  boolean mayClaim() {
-    return !slots.isStopping() && !isHeldUp();
-  }
-
   @Override
   public ChannelActivity activity() {
     return locked(
@@ -158,11 +154,6 @@ public final class SubscriptionConsumer implements PollTarget {
     if (!trigger.answersAtOnce()) {
       poll.somethingWaits();
     }
-  }
-
-  /** A claim has found nothing: others may have what there is. */
-  void foundNone() {
-    poll.somethingWaits();
   }
 
   /** Rows, or keys, may have been set free. Returns at once. */

@@ -38,7 +38,6 @@ final class TransactionalClaimLoop extends ClaimLoop {
 
   final TransactionalSettlement settlement;
   private final int subscription;
-  private final int maxAttempts;
   private final ClaimCursor cursor;
   private final ChannelOptions rules;
   private final boolean mayPrefetch;
@@ -57,7 +56,6 @@ final class TransactionalClaimLoop extends ClaimLoop {
     this.settlement = settlement;
     this.batch = subscribed.options().batch();
     this.subscription = subscribed.installed().subscription();
-    this.maxAttempts = subscribed.options().maxAttempts();
     this.cursor = cursors.fresh();
     this.rules = subscribed.channel().options();
     // A notification that waits for a permit of the rate, or for its key, holds no transaction.
@@ -223,7 +221,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
     }
 
     private void handleSingle(Claim claim) throws SQLException {
-      if (!claim.mustBeAlone(maxAttempts)) {
+      if (!claim.mustBeAlone(subscribed.options().maxAttempts())) {
         handleNow(claim);
         return;
       }

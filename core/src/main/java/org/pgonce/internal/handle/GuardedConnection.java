@@ -86,10 +86,6 @@ public final class GuardedConnection {
     scope.end();
   }
 
-  boolean isLost() {
-    return scope.isLost();
-  }
-
   /**
    * Whether PostgreSQL has undone the work for a deadlock or a serialization failure; also if the
    * handler swallowed that error and then met the aborted transaction.
@@ -189,7 +185,7 @@ public final class GuardedConnection {
    */
   public void undo() throws SQLException {
     scope.end();
-    if (isLost()) {
+    if (scope.isLost()) {
       // Of another server, perhaps, by a foreign table; but one that is lost may never answer.
       throw new SQLException("the handler's connection is lost", scope.lastError);
     }
