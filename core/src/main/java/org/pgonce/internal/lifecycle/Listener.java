@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
@@ -71,7 +70,7 @@ public final class Listener {
                 .map(one -> ChannelNames.wakeUpChannel(one.name()))
                 .collect(Collectors.toUnmodifiableSet()),
             new Callbacks());
-    this.poll = new Poll(context, UUID.randomUUID(), settings.pollInterval(), listening::status);
+    this.poll = new Poll(context, settings.pollInterval(), listening::status);
     this.feeds = new FeedWatch(context, registrations, settings.pollInterval());
     this.shutdown = new Shutdown(this::stopParts, this::unregister, slots, context.threads());
   }

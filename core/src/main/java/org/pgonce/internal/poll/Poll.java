@@ -79,7 +79,7 @@ public final class Poll {
   private static final Backoff RETRY = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
   private final ListenerContext context;
-  private final String listener;
+  private final String listener = UUID.randomUUID().toString();
   private final Duration interval;
   private final Supplier<ListenStatus> listening;
   private final Housekeeping housekeeping;
@@ -103,13 +103,11 @@ public final class Poll {
   /**
    * @param interval between two polls where nothing asks for one
    */
-  public Poll(
-      ListenerContext context, UUID listener, Duration interval, Supplier<ListenStatus> listening) {
+  public Poll(ListenerContext context, Duration interval, Supplier<ListenStatus> listening) {
     this.context = context;
-    this.listener = listener.toString();
     this.interval = interval;
     this.listening = listening;
-    this.housekeeping = new Housekeeping(context, this.listener);
+    this.housekeeping = new Housekeeping(context, listener);
     this.polls = new RepeatedTask(context.threads(), this::take);
   }
 
