@@ -133,6 +133,7 @@ class ChangedDefinitionTest {
       database.execute("insert into thing values (1); delete from thing");
       assertThat(stored(database)).isEqualTo(2);
       Triggers.drop(database.dataSource(), wanted);
+      database.execute("select pgonce_private.clear_leftovers()");
     }
   }
 

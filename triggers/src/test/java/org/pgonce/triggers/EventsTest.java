@@ -209,7 +209,7 @@ class EventsTest {
           .containsExactlyInAnyOrder(
               "\"{subscriptions}{where}\"", "\"{subscriptions1}{where}\"", "\"{watched}{where}\"");
       Triggers.drop(database.dataSource(), odd);
-      database.execute("delete from price");
+      database.execute("delete from price; select pgonce_private.clear_leftovers()");
     }
   }
 
