@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -32,6 +33,8 @@ import org.pgonce.testkit.TestDatabase;
 @Tag("versions")
 @PgTest(PgOnceInstalled.class)
 class SessionSettingsTest {
+
+  private static final String TENANT = "select pgonce.current_context()::jsonb ->> 'tenant'";
 
   private Stage stage;
   private HikariDataSource pool;
@@ -63,9 +66,11 @@ class SessionSettingsTest {
     }
   }
 
-  private static Map<String, String> settings(Connection connection) throws SQLException {
+  /** Of the pool's only connection. */
+  private Map<String, String> settings() throws SQLException {
     var settings = new TreeMap<String, String>();
-    try (var statement = connection.createStatement();
+    try (var connection = pool.getConnection();
+        var statement = connection.createStatement();
         var row =
             statement.executeQuery(
                 """
@@ -81,14 +86,11 @@ class SessionSettingsTest {
     return settings;
   }
 
-  /** The only connection of the pool, before and after handlers that set something for good. */
+  /** The session, before and after handlers that set something for good. */
   private void leavesNothing(Mode mode, String sql) throws Exception {
     var channel = Stage.wokenAlways("settings." + mode.name().toLowerCase(Locale.ROOT), mode);
     PgOnce.using(stage.dataSource).install(channel);
-    Map<String, String> before;
-    try (var connection = pool.getConnection()) {
-      before = settings(connection);
-    }
+    var before = settings();
     var handled = new AtomicInteger();
     try (var pgonce = PgOnce.builder(pool).wakeUpBy().build()) {
       pgonce.listen(
@@ -108,11 +110,13 @@ class SessionSettingsTest {
     }
     assertThat(stage.deadLetters()).isZero();
     assertThat(stage.eachOnce(3)).isTrue();
-    try (var connection = pool.getConnection()) {
-      var after = settings(connection);
-      after.entrySet().removeAll(before.entrySet());
-      assertThat(after).isEmpty();
-    }
+    assertNothingIsLeft(before);
+  }
+
+  private void assertNothingIsLeft(Map<String, String> before) throws SQLException {
+    var after = settings();
+    after.entrySet().removeAll(before.entrySet());
+    assertThat(after).isEmpty();
   }
 
   @ParameterizedTest
@@ -159,6 +163,36 @@ class SessionSettingsTest {
     leavesNothing(Mode.EXACTLY_ONCE, "select " + call.formatted(tenant));
     stage.clear();
     leavesNothing(Mode.AT_LEAST_ONCE, "select " + call.formatted(tenant));
+  }
+
+  /**
+   * The claim has set context and depth for its transaction, which the run after it is still in.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 20})
+  void h58_aRunAfterAConflictLeavesNoContext(int batch) throws Exception {
+    var channel = Stage.wokenAlways("settings.conflict", Mode.EXACTLY_ONCE);
+    PgOnce.using(stage.dataSource).install(channel);
+    var before = settings();
+    var runs = new AtomicInteger();
+    var tenants = new CopyOnWriteArrayList<String>();
+    try (var pgonce = PgOnce.builder(pool).wakeUpBy().build()) {
+      pgonce.listen(
+          channel,
+          QUICK.withConcurrency(1).withBatch(batch),
+          (order, tx) -> {
+            tenants.addAll(tx.query(TENANT, row -> row.getString(1)));
+            if (runs.incrementAndGet() == 1) {
+              tx.update("do $$ begin raise serialization_failure; end $$");
+            }
+          });
+      publish(channel, 1);
+      pgonce.start();
+      stage.awaitNothingWaits();
+    }
+    assertThat(runs).hasValue(2);
+    assertThat(tenants).containsExactly("t1", "t1");
+    assertNothingIsLeft(before);
   }
 
   /** What the pool's user has set for the session is not pgonce's to take away. */

@@ -112,7 +112,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
           return settlement.afterFailure();
         }
         if (isSingle() && conflicts < MOST_CONFLICTS && isUndoneToRunAgain(guarded, failure)) {
-          before = null; // the savepoint is gone
+          before = guarded.before();
           complete();
           if (slot.isCutOff()) {
             return settlement.afterFailure(); // while it completed, which took the interrupt
@@ -194,7 +194,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       return false;
     }
     try {
-      guarded.undo();
+      guarded.undoToRunAgain();
       if (!ClaimStatement.mayBeginAgain(connection, first)) {
         return false;
       }

@@ -184,6 +184,22 @@ public final class GuardedConnection {
    *     or since {@link #seal} has succeeded before: roll the whole transaction back then
    */
   public void undo() throws SQLException {
+    undo(HandlerSavepoint.UNDONE, HandlerSavepoint.RELEASED);
+    scope.before = null;
+  }
+
+  /** As {@link #undo}, and keeps the savepoint for another run, if it was set. */
+  public void undoToRunAgain() throws SQLException {
+    undo(HandlerSavepoint.UNDONE);
+  }
+
+  /** The session's settings before the savepoint; null if none is set. */
+  public @Nullable SessionState before() {
+    return scope.before;
+  }
+
+  @SafeVarargs
+  private void undo(Pipeline.Part<Boolean>... commands) throws SQLException {
     scope.end();
     if (scope.isLost()) {
       // Of another server, perhaps, by a foreign table; but one that is lost may never answer.
@@ -192,16 +208,17 @@ public final class GuardedConnection {
     if (sealed) {
       throw cannotBeUndoneAlone(null);
     }
-    if (scope.before != null) {
-      var message = new Pipeline(real);
-      message.add(HandlerSavepoint.UNDONE);
-      message.add(HandlerSavepoint.RELEASED);
-      try {
-        message.send();
-      } catch (SQLException e) {
-        throw NO_SUCH_SAVEPOINT.equals(e.getSQLState()) ? cannotBeUndoneAlone(e) : e;
-      }
-      scope.before = null;
+    if (scope.before == null) {
+      return;
+    }
+    var message = new Pipeline(real);
+    for (var command : commands) {
+      message.add(command);
+    }
+    try {
+      message.send();
+    } catch (SQLException e) {
+      throw NO_SUCH_SAVEPOINT.equals(e.getSQLState()) ? cannotBeUndoneAlone(e) : e;
     }
   }
 
