@@ -4,13 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.pgonce.stage.Stage.QUICK;
 
+import java.lang.reflect.Proxy;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -25,6 +28,7 @@ import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
 import org.pgonce.spi.Event;
+import org.pgonce.stage.Events;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -295,5 +299,49 @@ class TransactionFaultTest {
     stage.database.execute("drop function full cascade");
     stage.awaitNothingWaits();
     assertThat(stage.effects()).isEqualTo(1);
+  }
+
+  /** As of a class that is not there, or without memory: nothing mends it within a moment. */
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h45_anErrorOnTheWayToAClaimIsTriedAgainEachTimeLater(Mode mode) throws Exception {
+    var channel = Stage.wokenAlways("faulty", mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    var isBroken = new AtomicBoolean();
+    var asked = new AtomicInteger();
+    var events = new Events();
+    var breaking =
+        (DataSource)
+            Proxy.newProxyInstance(
+                DataSource.class.getClassLoader(),
+                new Class<?>[] {DataSource.class},
+                (proxy, method, arguments) -> {
+                  if (isBroken.get()) {
+                    asked.incrementAndGet();
+                    throw new NoClassDefFoundError("org/example/Gone");
+                  }
+                  return method.invoke(stage.dataSource, arguments);
+                });
+    var pgonce = stage.pgonce(PgOnce.builder(breaking).observer(events));
+    pgonce.listen(channel, QUICK.withConcurrency(1), Stage::effect).start();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, channel, new Order(1, "item"));
+      stage.awaitNothingWaits();
+      stage.awaitSoon(() -> pgonce.status().channels().get(0).working() == 0);
+      isBroken.set(true);
+      Publisher.standard().publish(connection, channel, new Order(2, "item"));
+    }
+    stage.awaitSoon(() -> asked.get() > 500 || ofClaims(events, channel) >= 5);
+    assertThat(asked).hasValueLessThan(500);
+    isBroken.set(false);
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(2)).isTrue();
+  }
+
+  private static long ofClaims(Events events, Channel<?> channel) {
+    return events.of(Event.DatabaseTrouble.class).stream()
+        .filter(trouble -> trouble.channel().equals(channel.name()))
+        .filter(trouble -> trouble.reason().contains("NoClassDefFoundError"))
+        .count();
   }
 }

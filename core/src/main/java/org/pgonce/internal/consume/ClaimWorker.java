@@ -1,6 +1,5 @@
 package org.pgonce.internal.consume;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -61,8 +60,8 @@ final class ClaimWorker implements Runnable, Worker {
         rest(wait);
         consumer.reports.waited(WaitCause.RATE, wait);
       }
-    } catch (SQLException | RuntimeException e) {
-      // pgjdbc-ng throws some of what goes wrong on the wire unchecked.
+    } catch (Throwable e) {
+      // Errors too, such as of a class that is not there: without a rest it is tried again at once.
       consumer.troubled(e);
     }
   }

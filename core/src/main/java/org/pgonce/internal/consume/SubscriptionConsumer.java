@@ -169,7 +169,7 @@ public final class SubscriptionConsumer implements PollTarget {
     cursors.unblocked();
   }
 
-  void troubled(Exception e) {
+  void troubled(Throwable e) {
     if (slots.isStopping()) {
       return;
     }

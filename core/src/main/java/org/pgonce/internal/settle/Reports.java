@@ -34,7 +34,7 @@ public final class Reports {
     this.pollWithin = pollWithin;
   }
 
-  public void cannotClaim(Exception e) {
+  public void cannotClaim(Throwable e) {
     var reason = Failures.inWords(e);
     LOG.warn(
         "pgonce: channel {} cannot claim: {}; it tries again within a second, nothing is lost",
