@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
@@ -214,8 +215,9 @@ class AfterCommitTest {
             "1 runs as attempt 1", "1 ROLLED_BACK", "2 runs as attempt 1", "2 COMMITTED");
   }
 
-  @Test
-  void whatTheyThrowChangesNothing() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void h45_whatTheyThrowChangesNothing(boolean hasWords) throws Exception {
     stage
         .pgonce()
         .listen(
@@ -225,7 +227,10 @@ class AfterCommitTest {
               tx.afterCommit(
                   () -> {
                     Thread.currentThread().interrupt();
-                    throw new AssertionError("an action that breaks");
+                    if (hasWords) {
+                      throw new AssertionError("an action that breaks");
+                    }
+                    throw new Mute();
                   });
               note(tx);
               Stage.effect(order, tx);

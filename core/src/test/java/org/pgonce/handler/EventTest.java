@@ -382,4 +382,26 @@ class EventTest {
     assertThat(stage.eachOnce(1)).isTrue();
     assertThat(stage.database.queryString("select note from effect")).isEqualTo("attempt 1");
   }
+
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void h45_anObserverThatThrowsWhatHasNoWordsCostsNoWorker(Mode mode) throws Exception {
+    var channel = Channel.of("mute", Order.class, mode);
+    var pgonce =
+        stage.pgonce(
+            PgOnce.builder(stage.dataSource)
+                .observer(
+                    event -> {
+                      throw new Mute();
+                    })
+                .observer(events));
+    pgonce.install(channel).listen(channel, QUICK.withConcurrency(1), Stage::effect).start();
+    try (var connection = stage.dataSource.getConnection()) {
+      pgonce.publisher().publish(connection, channel, new Order(1, "item"));
+    }
+    stage.awaitSoon(() -> events.of(Event.Handled.class).size() == 1);
+    stage.awaitNothingWaits();
+    assertThat(stage.database.queryString("select note from effect")).isEqualTo("attempt 1");
+    stage.awaitSoon(() -> pgonce.status().channels().get(0).working() == 0);
+  }
 }

@@ -1,6 +1,8 @@
 package org.pgonce.internal.context;
 
 import java.util.List;
+import org.pgonce.internal.jdbc.FailureTrace;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
 import org.slf4j.Logger;
@@ -19,9 +21,10 @@ public record SafeObserver(List<Observer> observers) implements Observer {
       } catch (Throwable thrown) {
         // Errors, too: what is committed stays so, whatever it says.
         LOG.warn(
-            "pgonce: the observer {} threw; fix it, nothing else is affected",
+            "pgonce: the observer {} threw ({}); fix it, nothing else is affected",
             observer.getClass().getName(),
-            thrown);
+            Failures.inWords(thrown),
+            FailureTrace.of(thrown));
       }
     }
   }

@@ -14,6 +14,8 @@ import org.pgonce.Published;
 import org.pgonce.Publisher;
 import org.pgonce.Tx;
 import org.pgonce.internal.concurrent.Threads;
+import org.pgonce.internal.jdbc.FailureTrace;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.SqlCall;
 import org.pgonce.internal.store.PublishStatements;
 import org.slf4j.Logger;
@@ -134,9 +136,10 @@ public final class HandlerTx implements Tx {
         callback.accept(outcome);
       } catch (Throwable thrown) {
         LOG.warn(
-            "pgonce: what a handler registered by afterCommit or afterCompletion threw behind its transaction ({}), which stays so",
+            "pgonce: what a handler registered by afterCommit or afterCompletion threw behind its transaction ({}), which stays so: {}",
             outcome,
-            thrown);
+            Failures.inWords(thrown),
+            FailureTrace.of(thrown));
       } finally {
         Thread.interrupted();
       }
