@@ -1,11 +1,13 @@
 package org.pgonce.handler;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.QUICK;
 import static org.pgonce.stage.Stage.SOON;
 
+import java.io.PrintStream;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -17,9 +19,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.pgonce.Channel;
+import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
 import org.pgonce.RejectedException;
+import org.pgonce.spi.Event;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -181,13 +188,6 @@ class SettleTest {
 
   @Test
   void h45_anExceptionWithoutWordsIsRecorded() throws Exception {
-    @SuppressWarnings("serial")
-    class Mute extends RuntimeException {
-      @Override
-      public String getMessage() {
-        throw new UnsupportedOperationException();
-      }
-    }
     stage
         .pgonce()
         .listen(
@@ -307,5 +307,62 @@ class SettleTest {
       stage.awaitNothingWaits();
     }
     assertThat(stage.eachOnce(3)).isTrue();
+  }
+
+  /** Behind it stands a handler that has begun, with a lease or a transaction, and a deadline. */
+  @ParameterizedTest
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h45_aLogThatThrowsLosesNeitherARowNorAPlace(Mode mode) throws Exception {
+    var channel = Channel.of("unlogged", Stage.Order.class, mode);
+    var out = System.out;
+    var isFull = new AtomicBoolean(true);
+    System.setOut(
+        new PrintStream(out, true) {
+          @Override
+          public void write(byte[] bytes, int from, int length) {
+            if (new String(bytes, from, length, UTF_8).contains("the observer")
+                && isFull.compareAndSet(true, false)) {
+              throw new IllegalStateException("the log is full");
+            }
+            super.write(bytes, from, length);
+          }
+        });
+    try {
+      var pgonce =
+          stage.pgonce(
+              PgOnce.builder(stage.dataSource)
+                  .observer(
+                      event -> {
+                        if (event instanceof Event.Claimed) {
+                          throw new IllegalStateException("an observer that breaks");
+                        }
+                      }));
+      pgonce
+          .install(channel)
+          .listen(
+              channel,
+              QUICK.withConcurrency(1).withHandlerTimeout(Duration.ofMillis(500)),
+              (order, tx) -> {
+                Stage.effect(order, tx);
+                if (order.payload().id() == 2) {
+                  new CountDownLatch(1).await();
+                }
+              })
+          .start();
+      for (var id = 1; id <= 2; id++) {
+        try (var connection = stage.dataSource.getConnection()) {
+          Publisher.standard().publish(connection, channel, new Stage.Order(id, "item"));
+        }
+        stage.awaitNothingWaits();
+      }
+      assertThat(isFull).isFalse();
+      assertThat(stage.database.queryString("select string_agg(id::text, ',') from effect"))
+          .isEqualTo("1");
+      // The first one's deadline was before those of the second one.
+      stage.awaitSoon(() -> pgonce.status().channels().get(0).working() == 0);
+      assertThat(pgonce.status().channels().get(0).stuck()).isZero();
+    } finally {
+      System.setOut(out);
+    }
   }
 }

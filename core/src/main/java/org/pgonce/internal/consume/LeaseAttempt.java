@@ -52,11 +52,11 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
 
   /** Returns what may lie behind it. */
   RowsBehind run(WorkerSlots.Slot slot) {
-    loop.reports.claimed(List.of(claim));
     // Closed before the failure is recorded, so that a pool of one connection has one to give.
     try (transaction) {
       boolean handled;
       try {
+        loop.reports.claimed(List.of(claim));
         handled = loop.delivery.run(claim, transaction.tx());
       } finally {
         // What the handler left: settling must not meet it.

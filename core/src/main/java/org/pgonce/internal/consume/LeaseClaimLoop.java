@@ -178,20 +178,26 @@ final class LeaseClaimLoop extends ClaimLoop {
     if (claim == null || lease.isOver(claim)) {
       return true;
     }
-    var slot = worker.slot();
     var attempt = new LeaseAttempt(this, claim);
     // Before anybody may cut the attempt off, which then lets go of it.
-    renewals.hold(claim, () -> slot.cutOff(attempt, Cause.LEASE_LOST));
-    if (!worker.begin(attempt, 1)) {
+    renewals.hold(claim, () -> worker.slot().cutOff(attempt, Cause.LEASE_LOST));
+    try {
+      if (worker.begin(attempt, 1)) {
+        return run(attempt, worker);
+      }
+    } finally {
       renewals.letGo(claim);
-      settlement.giveBack(claim);
-      return false;
     }
+    settlement.giveBack(claim);
+    return false;
+  }
+
+  private static boolean run(LeaseAttempt attempt, Worker worker) {
     var inTime = false;
     try {
-      worker.ended(attempt.run(slot));
+      worker.ended(attempt.run(worker.slot()));
     } finally {
-      inTime = slot.end();
+      inTime = worker.slot().end();
       attempt.complete();
     }
     if (!inTime) {

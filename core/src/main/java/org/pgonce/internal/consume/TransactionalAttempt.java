@@ -82,8 +82,8 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
 
   /** Returns what may lie behind them. */
   RowsBehind run(WorkerSlots.Slot slot) {
-    loop.reports.claimed(claims);
     try {
+      loop.reports.claimed(claims);
       return deliverAndSettle(slot);
     } finally {
       if (!slot.end()) {
