@@ -83,7 +83,8 @@ public final class LostConnection {
     try {
       // pgjdbc has the executor close; pgjdbc-ng has it connect to cancel what has ended already.
       lost.abort(PgjdbcNg.made(lost) ? cancel -> {} : Runnable::run);
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
+      // c3p0 and DBCP2 throw a NullPointerException where the pool has taken it back.
       LOG.debug("pgonce: the lost connection was closed already", e);
     }
   }
