@@ -278,7 +278,7 @@ final class FetchTrigger {
     if (now >= answerAt) {
       answerAt = NEVER;
       fresh = true;
-      late = !answersAtOnce();
+      late |= !answersAtOnce();
       answers = true;
     }
     var isBehind = now >= behindAt;

@@ -363,4 +363,20 @@ class FetchTriggerTest {
     pass(1);
     assertThat(begun).hasSize(1);
   }
+
+  /** A wake-up that is answered while its claim has to rest is no reason to forget that. */
+  @Test
+  void whatThePollAsksForStaysLateBehindAWakeUp() {
+    for (var n = 0; n < 8; n++) {
+      trigger.notified();
+      claims(0);
+    }
+    trigger.notified();
+    trigger.rest(Duration.ofMillis(40));
+    trigger.request(Reason.POLLED);
+    pass(40);
+    claims(1).ended(NOTHING);
+    trigger.ranked(1);
+    assertThat(trigger.answersAtOnce()).isTrue();
+  }
 }
