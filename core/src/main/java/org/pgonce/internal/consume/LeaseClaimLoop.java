@@ -200,9 +200,6 @@ final class LeaseClaimLoop extends ClaimLoop {
       inTime = worker.slot().end();
       attempt.complete();
     }
-    if (!inTime) {
-      attempt.cutOff(Cause.LEASE_LOST); // the other thread may not have got to it yet
-    }
     return inTime;
   }
 }
