@@ -3,6 +3,7 @@ package org.pgonce.internal.handle;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -108,7 +109,7 @@ public final class WorkerSlots {
   /** Cuts off the handlers that run. To be called after {@link #stop}. */
   public synchronized void release() {
     for (var slot : List.copyOf(handling)) {
-      slot.cutOff(slot.attempt, Cause.STOP);
+      slot.cutOff(Objects.requireNonNull(slot.attempt), Cause.STOP);
     }
   }
 
@@ -206,9 +207,9 @@ public final class WorkerSlots {
      *
      * @param whose what the handler has at work: the slot may have another one by now
      */
-    public void cutOff(@Nullable Attempt whose, Cause cause) {
+    public void cutOff(Attempt whose, Cause cause) {
       synchronized (WorkerSlots.this) {
-        if (whose == null || attempt != whose || thread == null || cutOffFor != null) {
+        if (attempt != whose || thread == null || cutOffFor != null) {
           return;
         }
         cutOffFor = cause;
