@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -60,8 +61,8 @@ public final class TransactionalSettlement extends Settlement {
   /** Sets back settings that the handler changed unseen, as in a function. */
   private void restoreSession(ClaimSession session, GuardedConnection guarded, Claim claim) {
     try {
-      var holder = claim.holder();
-      if (guarded.restoreSession(holder == null ? null : holder.idleTimeout())) {
+      var holder = Objects.requireNonNull(claim.holder());
+      if (guarded.restoreSession(holder.idleTimeout())) {
         session.forget();
       }
     } catch (SQLException e) {
