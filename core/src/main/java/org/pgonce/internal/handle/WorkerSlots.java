@@ -16,8 +16,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The workers of one subscription in this process. A handler either ends in time, or is cut off:
- * its thread is interrupted, and another thread settles what it had at work. A handler that was cut
- * off and has not returned is stuck.
+ * its thread is interrupted, and another thread ends its session and settles what it had at work
+ * ({@link Attempt#cutOff}, of each mode's attempt in consume). A handler that was cut off and has
+ * not returned is stuck.
  *
  * <p>Thread-safe. Its monitor is taken within the locks of its owner, never around them; nothing
  * blocks while it is held.
