@@ -89,6 +89,7 @@ DECLARE
   leaser constant integer := CASE WHEN present.token IS NOT NULL AND present.due_at > now THEN
     (SELECT h.pid FROM pgonce.held(target.id) h WHERE h.id = present.id AND h.leased_until IS NOT NULL LIMIT 1) END;
   leased constant boolean := present.token IS NOT NULL AND present.due_at > now AND (leaser IS NOT NULL OR channel.mode <> 'EXACTLY_ONCE');
+  ready_before bigint;
   ready_since constant timestamptz := greatest(present.created_at, present.due_at);
   listening record;
   blocker record;
@@ -215,10 +216,11 @@ BEGIN
     RETURN;
   END IF;
   -- Of the first in line: a count has a bound, whatever waits.
-  SELECT count(*) FILTER (WHERE a.id < present.id), CASE WHEN count(*) >= 10000 THEN 'at least ' ELSE '' END INTO ahead, at_least FROM (
-    (SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id < present.id ORDER BY n.id LIMIT 10000)
+  SELECT count(*) FILTER (WHERE a.id < present.id), count(*) FILTER (WHERE a.since < ready_since), CASE WHEN count(*) >= 10000 THEN 'at least ' ELSE '' END
+    INTO ahead, ready_before, at_least FROM (
+    (SELECT n.id, n.created_at AS since FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id < present.id ORDER BY n.id LIMIT 10000)
     UNION ALL
-    (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 10000)) AS a;
+    (SELECT d.id, d.due_at FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= now ORDER BY d.due_at, d.id LIMIT 10000)) AS a;
   SELECT r.free_from INTO free_from FROM pgonce.rate_limit r WHERE r.subscription_id = target.id;
   -- Permits that nobody took expire after a tenth of a second: see rate.sql.
   IF channel.max_rate IS NOT NULL AND free_from > now - interval '100 ms' THEN
@@ -257,7 +259,7 @@ BEGIN
     sessions := array_remove(ARRAY[wait.pid, wait.held_by], NULL);
     advice := coalesce('All workers are busy. ' || pgonce_private.wait_advice(wait.pid, wait.held_by),
       format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql));
-  ELSIF (busy = 0 OR ahead = 0) AND ready_since < now - interval '5 seconds' THEN
+  ELSIF (busy = 0 OR ready_before = 0) AND ready_since < now - interval '5 seconds' THEN
     cause := 'STARVED';
     advice := 'The listeners have workers and do not claim it: their pools have no connection to give, they cannot reach the database, or handlers whose sessions were ended still run, which their timeout ends. Look at their pools, logs and threads.';
   ELSE

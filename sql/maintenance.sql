@@ -76,7 +76,7 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pgonce_private.clear_keys(channel integer, amount integer) RETURNS bigint
+CREATE OR REPLACE FUNCTION pgonce_private.clear_channel_keys(channel integer, amount integer) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off
 AS $$
   WITH gone AS (
@@ -92,7 +92,7 @@ $$;
 -- once while something is found, and then after a tenth of the time since it: such a look reads the index entries of all rows that were deleted, as
 -- long as any snapshot may see them. Where something is found the drop counts as one hour old at most; where nothing is found for thirty days, nobody
 -- looks any more. Returns how many rows it has deleted.
-CREATE OR REPLACE FUNCTION pgonce_private.clear_leftovers(amount integer DEFAULT 1000) RETURNS bigint
+CREATE OR REPLACE FUNCTION pgonce_private.clear_leftovers(amount integer DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms'
 AS $$
 DECLARE
@@ -101,11 +101,11 @@ DECLARE
   of_one bigint;
   deleted bigint := 0;
 BEGIN
-  FOR gone IN SELECT d.id, d.channel_id, d.subscription_id FROM pgonce.dropped d WHERE d.look_at <= now LOOP
+  FOR gone IN SELECT d.id, d.channel_id, d.subscription_id FROM pgonce.dropped d WHERE d.look_at <= now ORDER BY d.look_at, d.id LOOP
     of_one := CASE WHEN gone.subscription_id > 0 AND NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.id = gone.subscription_id)
                      THEN pgonce_private.clear_subscription(gone.channel_id, gone.subscription_id, amount)
                    WHEN gone.subscription_id IS NULL AND NOT EXISTS (SELECT FROM pgonce.channel c WHERE c.id = gone.channel_id)
-                     THEN pgonce_private.clear_keys(gone.channel_id, amount)
+                     THEN pgonce_private.clear_channel_keys(gone.channel_id, amount)
                    ELSE 0 END;
     deleted := deleted + coalesce(of_one, 0);
     -- Where there was something, there may be more.
@@ -113,6 +113,7 @@ BEGIN
        SET at = CASE WHEN of_one = 0 THEN d.at ELSE greatest(d.at, now - interval '1 hour') END,
            look_at = CASE WHEN of_one = 0 THEN now + greatest((now - d.at) / 10, interval '1 second') ELSE now END
      WHERE d.id = gone.id;
+    EXIT WHEN clock_timestamp() > now + interval '3 seconds';
   END LOOP;
   DELETE FROM pgonce.dropped d WHERE d.at < now - interval '720 hours';
   RETURN deleted;

@@ -82,11 +82,11 @@ CREATE OR REPLACE FUNCTION pgonce_private.fail_for_other_id(channel_name text) R
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  IF current_setting('transaction_isolation') <> 'read committed' THEN
+  IF current_setting('transaction_isolation') <> 'read committed' AND pgonce.copy_of_another() IS NULL THEN
     RAISE EXCEPTION 'pgonce: channel "%" was dropped and installed anew since this transaction began: run the transaction again', channel_name
       USING ERRCODE = 'serialization_failure';
   END IF;
-  RAISE EXCEPTION 'pgonce: function %s stores for another channel than "%": database "%" was restored from a dump of data alone; adopt it first (SELECT pgonce.adopt(''why'')), or install the channel',
+  RAISE EXCEPTION 'pgonce: function % stores for another channel than "%": database "%" was restored from a dump of data alone; adopt it first (SELECT pgonce.adopt(''why'')), or install the channel',
     pgonce_private.store_function(channel_name), channel_name, current_database() USING ERRCODE = 'object_not_in_prerequisite_state';
 END
 $$;

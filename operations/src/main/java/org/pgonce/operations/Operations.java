@@ -347,10 +347,11 @@ public final class Operations {
    * Removes a channel with everything that waits in it, dead letters included, for good. A handler
    * at work is not waited for and ends as usual; others may begin until their listeners have heard
    * of the drop, by a wake-up or within a second. What waits then is deleted by the housekeeping of
-   * any listener in the database, which begins within some minutes, a thousand rows at a time; so
-   * is what a transaction at REPEATABLE READ or above whose snapshot is older still stores. Waits
-   * some 16 s for transactions that have published or settled something in any channel, in tries
-   * that make others wait for 1.75 s at most, and gives up then.
+   * any listener in the database, ten thousand rows at a time; it begins when a listener hears of
+   * the drop, else within some minutes. So is what a transaction at REPEATABLE READ or above whose
+   * snapshot is older still stores. Delivery keys of what waits are taken until then. Waits some 16
+   * s for transactions that have published or settled something in any channel, in tries that make
+   * others wait for 1.75 s at most, and gives up then.
    *
    * @return false if it was not installed
    * @throws IllegalArgumentException if something else than code feeds the channel: a trigger is
@@ -369,7 +370,7 @@ public final class Operations {
 
   /**
    * As {@link #drop(Channel, String)}, for one subscription, however the channel is fed. Waits for
-   * nobody who publishes or handles.
+   * nobody who publishes or handles: what an open transaction has stored for it is deleted too.
    */
   public boolean drop(Channel<?> channel, String subscription, String reason) {
     Objects.requireNonNull(channel, "channel");

@@ -94,6 +94,29 @@ class ExplainWorkersTest extends ExplainStage {
     assertThat(answer.detail()).isEqualTo("2 before it, 0 of 4 workers of 1 listeners at work");
   }
 
+  /** Those that are due come by their times, and not by their ids. */
+  @Test
+  void explain_waitingBehindWhatIsDueLonger() throws Exception {
+    stage.database.execute(REGISTER.formatted("orders", 4));
+    var first = publish(ORDERS);
+    stage.publish(2);
+    stage.database.execute(
+        """
+        insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload)
+        select subscription_id, id, now() - interval '10 s' - id * interval '1 s', 1, created_at - interval '1 h', payload from pgonce.notification where subscription_id > 0;
+        delete from pgonce.notification where subscription_id > 0
+        """);
+    try (var worker = stage.dataSource.getConnection();
+        var statement = worker.createStatement()) {
+      worker.setAutoCommit(false);
+      statement.execute(
+          "select from pgonce.scheduled where subscription_id > 0 and id > %d for update"
+              .formatted(first));
+      assertThat(explain(ORDERS, first).cause()).isEqualTo(Cause.WAITING);
+      worker.rollback();
+    }
+  }
+
   /** As the advice on one that hangs has it: its row is free again, and its worker is not. */
   @Test
   void h45_whatAHandlerThatHangsHasLeftIsNoMattersOfWaiting() throws Exception {

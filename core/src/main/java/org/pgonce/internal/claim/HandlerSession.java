@@ -92,6 +92,9 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
    * @throws SQLException if the caller's own connection fails
    */
   public static void end(Connection transaction, Claim claim) throws SQLException {
+    if (claim.holder() == null && claim.token() == null) {
+      return;
+    }
     Statements.execute(transaction, SAVEPOINT);
     try {
       Statements.execute(transaction, AS_LOGIN_ROLE);

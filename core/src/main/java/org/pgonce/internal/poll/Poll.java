@@ -267,6 +267,9 @@ public final class Poll {
       housekeeping.failed("heartbeat", e);
     }
     housekeeping.heartbeat();
+    if (isNews) {
+      housekeeping.runSoon(); // of a drop, perhaps: what waited has its delivery keys until then
+    }
   }
 
   /** Empty if there is none. */
