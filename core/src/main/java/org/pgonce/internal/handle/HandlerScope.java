@@ -104,7 +104,7 @@ final class HandlerScope {
   void end() throws SQLException {
     ended = true;
     if (!awaitCall()) {
-      real.abort(Runnable::run);
+      LostConnection.abandon(real);
       throw new SQLException(
           ("a call of the handler of %s was still using the connection %d ms after the handler had"
                   + " ended. The connection is aborted, its transaction rolled back. Instead: wait"

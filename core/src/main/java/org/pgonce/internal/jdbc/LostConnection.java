@@ -3,6 +3,7 @@ package org.pgonce.internal.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -82,11 +83,22 @@ public final class LostConnection {
   public static void abandon(Connection lost) {
     try {
       // pgjdbc has the executor close; pgjdbc-ng has it connect to cancel what has ended already.
-      lost.abort(PgjdbcNg.made(lost) ? cancel -> {} : Runnable::run);
+      ofPgjdbc(lost).abort(PgjdbcNg.made(lost) ? cancel -> {} : Runnable::run);
     } catch (SQLException | RuntimeException e) {
-      // c3p0 and DBCP2 throw a NullPointerException where the pool has taken it back.
+      // What c3p0 and DBCP2 hand out throws a NullPointerException once it is closed.
       LOG.debug("pgonce: the lost connection was closed already", e);
     }
+  }
+
+  /**
+   * What c3p0 hands out does not go back to the pool any more once it is aborted itself. What
+   * HikariCP hands out over pgjdbc-ng does not, unless it is.
+   */
+  private static Connection ofPgjdbc(Connection pooled) throws SQLException {
+    return pooled.isWrapperFor(PGConnection.class)
+            && pooled.unwrap(PGConnection.class) instanceof Connection driver
+        ? driver
+        : pooled;
   }
 
   /** The same, and gives it back to its pool. Never throws. */
