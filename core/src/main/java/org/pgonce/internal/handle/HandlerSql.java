@@ -100,7 +100,10 @@ record HandlerSql(
       }
       var isDo = statement.get(0).is("do");
       var tokens = isDo ? SqlToken.withTexts(statement) : statement;
-      changesSettings |= (isDo ? SETS_WITHIN : SETS).matcher(SqlToken.words(tokens)).matches();
+      changesSettings |=
+          isDo
+              ? SETS_WITHIN.matcher(SqlToken.words(tokens)).matches()
+              : SETS.matcher(words).matches();
       for (var i = 0; i < tokens.size(); i++) {
         if (tokens.get(i).is("set_config") || tokens.get(i).is("\"set_config\"")) {
           var arguments = arguments(tokens.subList(i + 1, tokens.size()));

@@ -20,7 +20,7 @@ public record SqlToken(Kind kind, String text) {
   private static final String QUOTED_NAME = "\"(?:[^\"]++|\"\")*+\"?+";
   private static final Pattern BLOCK_MARK = Pattern.compile("/\\*|\\*/");
 
-  /** In the order in which they are tried. Possessive, so that long texts need no stack. */
+  /** Possessive, so that long texts need no stack. */
   public enum Kind {
     /** A text where a backslash escapes: E'…'. */
     ESCAPED("[Ee]'(?:[^'\\\\]++|''|\\\\.)*+['\\\\]?+"),
@@ -42,25 +42,39 @@ public record SqlToken(Kind kind, String text) {
     Kind(String pattern) {
       this.pattern = Pattern.compile(pattern, Pattern.DOTALL);
     }
+
+    /** By its first characters. A dollar sign that begins no quote is {@link #OTHER} as well. */
+    private static Kind at(int at, String sql) {
+      var next = at + 1 < sql.length() ? sql.charAt(at + 1) : ' ';
+      var first = sql.charAt(at);
+      return switch (first) {
+        case 'E', 'e' -> next == '\'' ? ESCAPED : WORD;
+        case '\'' -> TEXT;
+        case '"' -> IDENTIFIER;
+        case '$' -> DOLLAR_QUOTED;
+        case '-' -> next == '-' ? COMMENT : OTHER;
+        case '/' -> next == '*' ? COMMENT : OTHER;
+        case ' ', '\t', '\n', 0x0B, '\f', '\r' -> SPACE;
+        default -> first == '_' || first >= 0x80 || Character.isLetter(first) ? WORD : OTHER;
+      };
+    }
   }
 
   public static List<SqlToken> of(String sql) {
     var tokens = new ArrayList<SqlToken>();
-    for (var at = 0; at < sql.length(); at += tokens.get(tokens.size() - 1).text().length()) {
-      tokens.add(at(sql, at));
+    var matcher = Kind.OTHER.pattern.matcher(sql);
+    for (int at = 0, end; at < sql.length(); at = end) {
+      var kind = Kind.at(at, sql);
+      matcher.region(at, sql.length()).usePattern(kind.pattern);
+      if (matcher.lookingAt()) {
+        end = sql.startsWith("/*", at) ? endOfBlock(sql, at) : matcher.end();
+      } else {
+        kind = Kind.OTHER;
+        end = at + 1;
+      }
+      tokens.add(new SqlToken(kind, sql.substring(at, end)));
     }
     return tokens;
-  }
-
-  private static SqlToken at(String sql, int at) {
-    for (var kind : Kind.values()) {
-      var matcher = kind.pattern.matcher(sql).region(at, sql.length());
-      if (matcher.lookingAt()) {
-        var end = matcher.group().equals("/*") ? endOfBlock(sql, at) : matcher.end();
-        return new SqlToken(kind, sql.substring(at, end));
-      }
-    }
-    throw new IllegalStateException("any character is of kind OTHER");
   }
 
   /** Blocks nest. */
