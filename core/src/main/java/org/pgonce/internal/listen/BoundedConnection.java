@@ -75,13 +75,25 @@ final class BoundedConnection implements AutoCloseable {
     return connection.pooled();
   }
 
-  /** Returns within a second, though the peer is frozen or this thread interrupted. */
+  /**
+   * Returns within a second, though the peer is frozen or this thread interrupted. Where the
+   * machine has no thread to give, this one does it: what nobody closes goes on to hear.
+   */
   @Override
   public void close() {
-    CompletableFuture.runAsync(
-            this::unlistenAndClose, work -> Threads.daemon("pgonce-close", work).start())
-        .completeOnTimeout(null, CLOSE_BOUND_MILLIS, TimeUnit.MILLISECONDS)
-        .join();
+    var interrupted = Thread.interrupted();
+    try {
+      var closing = Threads.daemon("pgonce-close", this::unlistenAndClose);
+      closing.start();
+      closing.join(CLOSE_BOUND_MILLIS);
+    } catch (OutOfMemoryError noThread) {
+      unlistenAndClose();
+    } catch (InterruptedException e) {
+      interrupted = true;
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private void unlistenAndClose() {
@@ -105,23 +117,27 @@ final class BoundedConnection implements AutoCloseable {
    * @param what the call's name in messages
    * @param sqlState of a timeout, and of a failure for which the driver has none
    * @param late closes a result that comes after the timeout or an interrupt
-   * @throws SQLException if the call fails, the timeout passes, or this thread is interrupted; its
-   *     interrupt flag is then set again
+   * @throws SQLException if the call fails, the timeout passes, the machine has no thread to give,
+   *     or this thread is interrupted; its interrupt flag is then set again
    */
   static <T> T run(
       String what, Callable<T> call, Duration timeout, String sqlState, Consumer<T> late)
       throws SQLException {
     var result = new CompletableFuture<T>();
-    Threads.daemon(
-            "pgonce-call",
-            () -> {
-              try {
-                result.complete(call.call());
-              } catch (Throwable failure) {
-                result.completeExceptionally(failure);
-              }
-            })
-        .start();
+    try {
+      Threads.daemon(
+              "pgonce-call",
+              () -> {
+                try {
+                  result.complete(call.call());
+                } catch (Throwable failure) {
+                  result.completeExceptionally(failure);
+                }
+              })
+          .start();
+    } catch (OutOfMemoryError noThread) {
+      throw new SQLException(what + " failed: " + noThread.getMessage(), sqlState, noThread);
+    }
     try {
       return result.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {

@@ -60,7 +60,7 @@ public final class PgjdbcSource implements WakeUpSource {
         connection.setNetworkTimeout(Runnable::run, 0);
         return new Listening(connection, row.getInt(1), callback);
       }
-    } catch (SQLException | RuntimeException e) {
+    } catch (Throwable e) { // also where the machine has no thread to wait on it
       connection.abort(Runnable::run);
       throw e;
     }
