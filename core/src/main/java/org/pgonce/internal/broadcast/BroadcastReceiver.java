@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Status.ChannelActivity;
 import org.pgonce.internal.broadcast.BroadcastAssembly.Message;
 import org.pgonce.internal.claim.NotificationHeaders;
@@ -36,14 +37,16 @@ public final class BroadcastReceiver implements PollTarget {
   // of a handler that was cut off is closed (PoolSettings.CLIENT_CHECK).
   private static final String NO_TOKEN = "broadcast";
 
-  /** Messages that may wait for a handler; what comes beyond is dropped, and said. */
-  static final int MAX_WAITING = 10_000;
+  // What may wait for a handler; what comes beyond is dropped, and said.
+  private static final int MAX_WAITING = 10_000;
+  private static final int MAX_WAITING_MEBI = 64;
 
   private final Registration<?> subscribed;
   private final ListenerContext context;
   private final Delivery<?> delivery;
   private final BroadcastAssembly assembly = new BroadcastAssembly();
   private final BlockingQueue<Message> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
+  private final AtomicLong waitingCharacters = new AtomicLong();
   private final AtomicLong received = new AtomicLong();
   private final DefinitionWatch definition;
   private final WorkerSlots slots;
@@ -66,15 +69,36 @@ public final class BroadcastReceiver implements PollTarget {
     try {
       var message = assembly.add(payload);
       if (message != null && !slots.isStopping()) {
-        if (waiting.offer(message)) {
+        if (enqueue(message)) {
           join();
         } else {
-          reports.dropped("more than " + MAX_WAITING + " wait for its handlers");
+          reports.dropped(
+              "more than %d messages, or %d Mi characters of them, wait for its handlers"
+                  .formatted(MAX_WAITING, MAX_WAITING_MEBI));
         }
       }
     } catch (UnreadablePayloadException e) {
       reports.dropped(String.valueOf(e.getMessage()));
     }
+  }
+
+  /** Called by the one thread that listens: nobody else lets the queue grow. */
+  private boolean enqueue(Message message) {
+    long characters = message.payload().length();
+    if (waiting.remainingCapacity() == 0
+        || waitingCharacters.get() + characters > MAX_WAITING_MEBI * 1024L * 1024) {
+      return false;
+    }
+    waitingCharacters.addAndGet(characters);
+    return waiting.offer(message);
+  }
+
+  private @Nullable Message next() {
+    var message = waiting.poll();
+    if (message != null) {
+      waitingCharacters.addAndGet(-message.payload().length());
+    }
+    return message;
   }
 
   public WorkerSlots slots() {
@@ -105,7 +129,7 @@ public final class BroadcastReceiver implements PollTarget {
 
   private void work(WorkerSlots.Slot slot) {
     try {
-      for (var message = waiting.poll(); message != null; message = waiting.poll()) {
+      for (var message = next(); message != null; message = next()) {
         if (!handle(message, slot)) {
           return;
         }
