@@ -49,9 +49,16 @@ public final class LostConnection {
     return failure.getSQLState() == null || isToldBy(failure);
   }
 
-  /** Whether that it could not connect may pass without anyone changing anything. */
+  /**
+   * Whether that it could not connect may pass without anyone changing anything. DBCP2 wraps what
+   * the driver says in an exception without SQLState.
+   */
   public static boolean mayPass(SQLException failure) {
-    return isLikely(failure) && !LOGIN_REJECTED.equals(failure.getSQLState());
+    return Failures.causes(failure)
+        .filter(cause -> cause instanceof SQLException sql && sql.getSQLState() != null)
+        .findFirst()
+        .map(said -> isToldBy(said) && !LOGIN_REJECTED.equals(((SQLException) said).getSQLState()))
+        .orElse(true);
   }
 
   /** Whether a commit that failed so may be done, as only its answer was lost. */
