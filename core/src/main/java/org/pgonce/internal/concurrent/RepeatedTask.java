@@ -15,6 +15,10 @@ public final class RepeatedTask {
 
   private static final Duration AFTER_ERROR = Duration.ofSeconds(1);
 
+  // What has not begun so long after its time counts as lost, as to an OutOfMemoryError of the
+  // timer. It may wait for a thread all the same: so twice as long each time until one begins.
+  private static final long LOST_AFTER_NANOS = Duration.ofSeconds(1).toNanos();
+
   private final Threads threads;
   private final Supplier<@Nullable Duration> step;
   // Guarded by this, which is never held while a step runs.
@@ -22,6 +26,7 @@ public final class RepeatedTask {
   private boolean again;
   private boolean stopped;
   private long plannedAt; // by System.nanoTime()
+  private long lostAfterNanos = LOST_AFTER_NANOS;
   private @Nullable Future<?> planned;
 
   /**
@@ -35,15 +40,21 @@ public final class RepeatedTask {
 
   /** Sees to it that a step begins within that time. Returns at once. */
   public synchronized void within(Duration delay) {
-    var at = System.nanoTime() + delay.toNanos();
-    if (stopped || (planned != null && plannedAt - at <= 0)) {
+    var now = System.nanoTime();
+    var at = now + delay.toNanos();
+    var isLost = planned != null && now - plannedAt > lostAfterNanos;
+    if (stopped || (planned != null && !isLost && plannedAt - at <= 0)) {
       return;
+    }
+    if (isLost) {
+      lostAfterNanos *= 2;
     }
     if (planned != null) {
       planned.cancel(false);
+      planned = null; // the next line may throw an Error
     }
-    plannedAt = at;
     planned = threads.runLater(delay, this::run);
+    plannedAt = at;
   }
 
   /** No step begins from now on. Returns at once. */
@@ -79,6 +90,7 @@ public final class RepeatedTask {
 
   private synchronized boolean begins() {
     planned = null;
+    lostAfterNanos = LOST_AFTER_NANOS;
     again = underWay;
     if (underWay || stopped) {
       return false;

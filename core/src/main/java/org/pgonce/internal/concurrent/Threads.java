@@ -51,11 +51,7 @@ public final class Threads implements AutoCloseable {
       workers.execute(() -> guarded(work));
     } catch (OutOfMemoryError noThread) {
       // «unable to create native thread»: the machine or container has too many for now.
-      LOG.error(
-          "pgonce: no thread for a worker ({}); tried again in {} ms",
-          noThread.getMessage(),
-          SHORTAGE.toMillis());
-      var unused = runLater(SHORTAGE, work);
+      runAfterShortage(work, noThread);
     } catch (RejectedExecutionException closed) {
       LOG.debug("pgonce: not run, the listener has stopped");
     }
@@ -102,14 +98,41 @@ public final class Threads implements AutoCloseable {
     }
   }
 
+  private void runAfterShortage(Runnable work, OutOfMemoryError shortage) {
+    var unused = runLater(SHORTAGE, work);
+    said(
+        () ->
+            LOG.error(
+                "pgonce: no thread for a worker ({}); tried again in {} ms",
+                shortage.getMessage(),
+                SHORTAGE.toMillis()));
+  }
+
   private void guarded(Runnable work) {
+    try {
+      OWNER.set(this);
+    } catch (OutOfMemoryError noMemory) {
+      runAfterShortage(work, noMemory);
+      return;
+    }
     try {
       asOwn(work);
     } catch (Throwable unexpected) {
       // Errors such as OutOfMemoryError, too.
-      LOG.error(
-          "pgonce: a worker ended unexpectedly; its channel goes on with the next wake-up or poll",
-          unexpected);
+      said(
+          () ->
+              LOG.error(
+                  "pgonce: a worker ended unexpectedly; its channel goes on with the next wake-up or poll",
+                  unexpected));
+    }
+  }
+
+  /** Where memory is short, the words may cost an Error of their own. */
+  private static void said(Runnable words) {
+    try {
+      words.run();
+    } catch (Throwable alsoShort) {
+      // There is nobody to tell.
     }
   }
 

@@ -107,6 +107,26 @@ class RepeatedTaskTest {
     Awaitility.await().atMost(SOON).until(() -> begun.get() >= 2);
   }
 
+  /** Memory ran out on the timer's thread, for one. */
+  @Test
+  void h45_aStepThatIsLostToAnErrorIsPlannedAnewWhenItIsAskedFor() {
+    try (var losing =
+        new Threads(
+            new StarvedExecutor(
+                request -> request == 1, () -> new InternalError("so says the test")))) {
+      var lost = new RepeatedTask(losing, this::step);
+      lost.within(Duration.ZERO);
+      Awaitility.await()
+          .atMost(SOON)
+          .until(
+              () -> {
+                lost.within(HOUR);
+                lost.within(Duration.ZERO);
+                return begun.get() > 0;
+              });
+    }
+  }
+
   @Test
   void h45_noneBeginsOnceItIsStopped() {
     steps.within(MOMENT);

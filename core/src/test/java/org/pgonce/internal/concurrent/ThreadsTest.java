@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.Channel;
@@ -53,6 +54,23 @@ class ThreadsTest {
     try (var threads = new Threads(new StarvedExecutor(request -> request <= 4))) {
       var done = new CountDownLatch(2);
       threads.run(done::countDown);
+      var unused = threads.runLater(Duration.ofMillis(1), done::countDown);
+      assertThat(done.await(10, TimeUnit.SECONDS)).isTrue();
+    }
+  }
+
+  @Test
+  void h45_workThatFindsNoMemoryForTheWordsEitherRuns() throws Exception {
+    Supplier<OutOfMemoryError> wordless =
+        () ->
+            new OutOfMemoryError() {
+              @Override
+              public String getMessage() {
+                throw new OutOfMemoryError("so says the test");
+              }
+            };
+    try (var threads = new Threads(new StarvedExecutor(request -> request <= 2, wordless))) {
+      var done = new CountDownLatch(1);
       var unused = threads.runLater(Duration.ofMillis(1), done::countDown);
       assertThat(done.await(10, TimeUnit.SECONDS)).isTrue();
     }
