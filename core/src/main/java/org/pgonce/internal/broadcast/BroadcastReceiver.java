@@ -159,7 +159,6 @@ public final class BroadcastReceiver implements PollTarget {
         return false;
       }
       received.incrementAndGet();
-      reports.claimed(message.id(), 1, Duration.ZERO);
       var report = deliver(message, origin, transaction, slot);
       if (!slot.end()) {
         transaction.cutOff(); // the thread that settles the cut-off may not have got to it yet
@@ -182,6 +181,7 @@ public final class BroadcastReceiver implements PollTarget {
     try {
       boolean handled;
       try {
+        reports.claimed(message.id(), 1, Duration.ZERO);
         handled = delivery.run(message.id(), origin, message.payload(), transaction.tx());
       } finally {
         Thread.interrupted(); // what the handler left: the commit must not meet it
