@@ -29,7 +29,7 @@ final class HandlerScope {
 
   final Object notification;
   private final Connection real;
-  private final Connection guarded;
+  private @Nullable Connection guarded;
   private final Duration patience;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean ended;
@@ -59,11 +59,13 @@ final class HandlerScope {
     this.before = before;
     this.notification = notification;
     this.patience = patience;
-    this.guarded = GuardedObject.connection(this, real);
   }
 
-  /** What the handler gets, always the same. */
-  Connection guarded() {
+  /** What the handler gets, always the same: made when it first asks, as some never do. */
+  synchronized Connection guarded() {
+    if (guarded == null) {
+      guarded = GuardedObject.connection(this, real);
+    }
     return guarded;
   }
 

@@ -29,7 +29,7 @@ public final class HandlerTx implements Tx {
   private final SqlCall<Connection> connections;
   private final Publisher publisher;
   // What runs behind the transaction, in its order: the first afterCommits are for its commit.
-  private List<Consumer<Outcome>> callbacks = new ArrayList<>();
+  private List<Consumer<Outcome>> callbacks = List.of();
   private int afterCommits;
   // Null once the handler has ended.
   private @Nullable Thread handler = Thread.currentThread();
@@ -108,6 +108,9 @@ public final class HandlerTx implements Tx {
       throw new IllegalStateException(
           "afterCommit and afterCompletion are for the handler's thread, until the handler returns:"
               + " this is another thread, or the handler has ended");
+    }
+    if (callbacks.isEmpty()) {
+      callbacks = new ArrayList<>();
     }
     var depth = PublishStatements.depth() - 1;
     callbacks.add(
