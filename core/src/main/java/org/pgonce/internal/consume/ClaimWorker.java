@@ -2,6 +2,7 @@ package org.pgonce.internal.consume;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.RowsBehind;
@@ -9,45 +10,61 @@ import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.spi.Event.WaitCause;
 
 /**
- * A worker of a subscription: it runs the {@link ClaimLoop} while claims are wanted, and for 50 ms
- * after that. So long it keeps its slot and its connection, and the next row meets a session whose
- * settings are known and a driver that has its statements prepared.
+ * A worker of a subscription: it runs the {@link ClaimLoop} while claims are wanted, and then waits
+ * for more to do. For 50 ms it keeps its connection, so that the next row meets a session whose
+ * settings are known and a driver that has its statements prepared. After that it gives back slot
+ * and connection and keeps its thread, to which a pool gives the same connection again.
  */
 final class ClaimWorker implements Runnable, Worker {
+
+  // Short, for those that wait for a connection of a pool that is too small.
+  private static final Duration WITH_CONNECTION = Duration.ofMillis(50);
+  private static final Duration FOR_EVER = Duration.ofDays(365);
 
   private final SubscriptionConsumer consumer;
   private final ClaimLoop loop;
   private final FetchTrigger trigger;
   private final FetchTrigger.Claiming claiming;
   private final @Nullable RateLimiter rate;
-  private final WorkerSlots.Slot slot;
+  private WorkerSlots.@Nullable Slot slot;
   // Permits of the rate that no handler has used.
   private int permits;
   // The first of what it has claimed, until that has ended.
   private @Nullable Claim atWork;
   private boolean hasFound;
 
-  ClaimWorker(SubscriptionConsumer consumer, ClaimLoop loop, WorkerSlots.Slot slot) {
+  ClaimWorker(SubscriptionConsumer consumer, ClaimLoop loop) {
     this.consumer = consumer;
     this.loop = loop;
-    this.slot = slot;
     this.trigger = consumer.trigger;
     this.claiming = trigger.claiming();
     this.rate = consumer.rate;
   }
 
-  /** Counts the worker as claiming. Called with the lock held. */
-  void starts() {
+  /**
+   * Takes a slot and counts the worker as claiming; false if no slot is free. Called with the lock
+   * held.
+   */
+  boolean starts() {
+    if (slot == null) {
+      slot = consumer.slots().take();
+    }
+    if (slot == null) {
+      return false;
+    }
     claiming.starts();
+    return true;
   }
 
   @Override
   public void run() {
-    try {
-      work();
-    } finally {
-      leave();
-    }
+    do {
+      try {
+        work();
+      } finally {
+        leave();
+      }
+    } while (consumer.awaitCall(this, FOR_EVER));
   }
 
   private void work() {
@@ -68,7 +85,7 @@ final class ClaimWorker implements Runnable, Worker {
 
   @Override
   public WorkerSlots.Slot slot() {
-    return slot;
+    return Objects.requireNonNull(slot);
   }
 
   @Override
@@ -135,7 +152,7 @@ final class ClaimWorker implements Runnable, Worker {
 
   @Override
   public boolean begin(WorkerSlots.Attempt attempt, int count) {
-    if (!mayBegin() || !slot.begin(attempt)) {
+    if (!mayBegin() || !slot().begin(attempt)) {
       return false;
     }
     permits -= rate == null ? 0 : count;
@@ -178,7 +195,9 @@ final class ClaimWorker implements Runnable, Worker {
           }
           return mayBegin()
               // Once more at the end: a look that had to rest may be due by now.
-              && (trigger.isWanted() || consumer.awaitCall(this) || trigger.isWanted())
+              && (trigger.isWanted()
+                  || consumer.awaitCall(this, WITH_CONNECTION)
+                  || trigger.isWanted())
               && mayBegin()
               && permits(1) == 1;
         });
@@ -191,7 +210,8 @@ final class ClaimWorker implements Runnable, Worker {
           hasFound = false;
           claiming.ends();
           keepPermits(0);
-          slot.leave();
+          slot().leave();
+          slot = null;
           trigger.beginIfWanted();
         });
   }

@@ -23,9 +23,6 @@ import org.pgonce.internal.settle.Reports;
  */
 public final class SubscriptionConsumer implements PollTarget {
 
-  // Short, for those that wait for a connection of a pool that is too small.
-  private static final Duration WITH_CONNECTION = Duration.ofMillis(50);
-
   final FetchTrigger trigger;
   final ClaimCursors cursors;
   // Null where the channel has no rate.
@@ -72,19 +69,14 @@ public final class SubscriptionConsumer implements PollTarget {
 
   /** Lets one more worker begin, if there may be one. Called with the lock held. */
   private void beginWorker() {
-    if (isHeldUp()) {
+    var worker = waiting == null ? new ClaimWorker(this, loop) : waiting;
+    if (isHeldUp() || !worker.starts()) {
       return;
     }
-    if (waiting != null) {
-      waiting.starts();
+    if (worker == waiting) {
       waiting = null;
       called.signalAll();
-      return;
-    }
-    var slot = slots.take();
-    if (slot != null) {
-      var worker = new ClaimWorker(this, loop, slot);
-      worker.starts();
+    } else {
       context.threads().run(worker);
     }
   }
@@ -94,7 +86,7 @@ public final class SubscriptionConsumer implements PollTarget {
    * One worker of a subscription waits. For others, and when the listener stops, it is false at
    * once.
    */
-  boolean awaitCall(ClaimWorker worker) {
+  boolean awaitCall(ClaimWorker worker, Duration longest) {
     return locked(
         () -> {
           if (waiting != null || slots.isStopping()) {
@@ -102,7 +94,7 @@ public final class SubscriptionConsumer implements PollTarget {
           }
           waiting = worker;
           try {
-            var left = WITH_CONNECTION.toNanos();
+            var left = longest.toNanos();
             while (waiting == worker && !slots.isStopping() && left > 0) {
               left = called.awaitNanos(left);
             }
