@@ -49,7 +49,7 @@ class ThreadShortageTest {
       var source = new PgjdbcSource();
       var listening = BoundedConnection.open(source, address, received, SOON);
       listening.listen(List.of("news"), SOON);
-      var size = Long.parseLong(Files.readString(MEMORY).split(" ")[0]) * PAGE;
+      var size = Long.parseLong(Files.readString(MEMORY).split(" ", 2)[0]) * PAGE;
       var limit =
           new ProcessBuilder(
                   PRLIMIT.toString(),
