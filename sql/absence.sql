@@ -15,9 +15,9 @@ AS $$
   )
   SELECT k.oid, o.oid, t.tgname
     FROM pgonce.channel c
-   CROSS JOIN LATERAL (SELECT replace(substring(c.feed FROM '^trigger on (?:[^".]+[.]|"(?:[^"]|"")+"[.])?"?(.+?)"?$'), '""', '"') AS table_name) f
    CROSS JOIN triggers t JOIN pg_class o ON o.oid = t.tgrelid
-    JOIN pg_class k ON k.relname = f.table_name AND k.relnamespace = o.relnamespace AND k.relkind IN ('r', 'p')
+    JOIN pg_class k ON k.relnamespace = o.relnamespace AND k.relkind IN ('r', 'p')
+                   AND c.feed IN (format('trigger on %I', k.relname), format('trigger on %I.%I', k.relnamespace::regnamespace::name, k.relname))
    WHERE c.name = channel_name AND t.tgparentid = 0 AND k.oid NOT IN (SELECT w.tgrelid FROM triggers w)
 $$;
 

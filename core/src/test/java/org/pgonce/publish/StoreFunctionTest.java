@@ -88,6 +88,13 @@ class StoreFunctionTest {
     assertThatThrownBy(() -> database.execute("select pgonce.publish('mails', '{}')"))
         .hasMessageContaining("stores for another channel than \"mails\"")
         .hasMessageContaining("pgonce.adopt");
+    // Nor does it help to run the transaction again, where the data is of another database.
+    database.execute("update pgonce.installation set home = null");
+    try (var other = database.dataSource().getConnection()) {
+      other.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      assertThatThrownBy(() -> run(other, "select pgonce.publish('mails', '{}')"))
+          .hasMessageContaining("pgonce.adopt");
+    }
     assertThat(database.queryLong(STORED)).isZero();
   }
 

@@ -93,7 +93,7 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
    */
   public static void end(Connection transaction, Claim claim) throws SQLException {
     if (claim.holder() == null && claim.token() == null) {
-      return;
+      return; // that of a row that was locked and given back is not known
     }
     Statements.execute(transaction, SAVEPOINT);
     try {

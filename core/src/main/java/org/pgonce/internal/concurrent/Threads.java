@@ -51,7 +51,13 @@ public final class Threads implements AutoCloseable {
       workers.execute(() -> guarded(work));
     } catch (OutOfMemoryError noThread) {
       // «unable to create native thread»: the machine or container has too many for now.
-      runAfterShortage(work, noThread);
+      var unused = runLater(SHORTAGE, work);
+      said(
+          () ->
+              LOG.error(
+                  "pgonce: no thread for a worker ({}); tried again in {} ms",
+                  noThread.getMessage(),
+                  SHORTAGE.toMillis()));
     } catch (RejectedExecutionException closed) {
       LOG.debug("pgonce: not run, the listener has stopped");
     }
@@ -98,23 +104,7 @@ public final class Threads implements AutoCloseable {
     }
   }
 
-  private void runAfterShortage(Runnable work, OutOfMemoryError shortage) {
-    var unused = runLater(SHORTAGE, work);
-    said(
-        () ->
-            LOG.error(
-                "pgonce: no thread for a worker ({}); tried again in {} ms",
-                shortage.getMessage(),
-                SHORTAGE.toMillis()));
-  }
-
   private void guarded(Runnable work) {
-    try {
-      OWNER.set(this);
-    } catch (OutOfMemoryError noMemory) {
-      runAfterShortage(work, noMemory);
-      return;
-    }
     try {
       asOwn(work);
     } catch (Throwable unexpected) {

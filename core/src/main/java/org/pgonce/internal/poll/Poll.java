@@ -349,7 +349,8 @@ public final class Poll {
     LOG.warn(
         "pgonce: PostgreSQL's NOTIFY queue, one for the whole server, is {} % full, and at 100 % every commit that"
             + " notifies fails: a session that listens has a transaction open and does not read. End that transaction"
-            + " or its session, of any database; the latest such line of the server's log has its pid: it 'is among those with the oldest transactions'",
+            + " or its session, of any database. From 50 % on the server's log has its pid ('is among those with the oldest transactions');"
+            + " before, look in pg_stat_activity for an old xact_start. Handlers at work do not listen",
         percent);
     context
         .observer()

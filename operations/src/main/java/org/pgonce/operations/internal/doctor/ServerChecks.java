@@ -72,7 +72,7 @@ final class ServerChecks {
               "NOTIFY_QUEUE",
               "SELECT format('the queue of NOTIFY is %s%% full', round((100 * pg_notification_queue_usage())::numeric, 1)) WHERE NOT pg_is_in_recovery() AND pg_notification_queue_usage() > 0.1",
               "Where it is full, each commit that notifies fails, in all databases of the server. A session that has listened and stays in a transaction holds it.",
-              "End that session by pg_terminate_backend. The latest such DETAIL of the server's log has its pid: The server process with PID ... is among those with the oldest transactions. The oldest xact_start in pg_stat_activity need not be it: a handler at work may be older, and does not listen."),
+              "End that session by pg_terminate_backend. From 50% on the server's log has its pid: The server process with PID ... is among those with the oldest transactions. Before, look in pg_stat_activity for an old xact_start; a handler at work may be older, and does not listen."),
           Check.of(
               WARNING,
               "CONNECTIONS",
