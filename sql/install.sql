@@ -58,7 +58,8 @@ DECLARE
   contradiction text;
   set_before constant text := current_setting('lock_timeout');
 BEGIN
-  -- The bounds of pgonce.channel, pgonce.subscription and Java, for the message.
+  -- The bounds of pgonce.channel, pgonce.subscription and Java, for the message. Intervals in seconds, as they are kept: compared as intervals, 10
+  -- years are 3600 days.
   SELECT string_agg(format('%s %s (it is %s)', s.name, coalesce(s.given, 'null'), s.bounds), ', ') INTO unfit
     FROM (VALUES ('channel_name', channel_name, channel_name ~ '^[a-z][a-z0-9_.-]{0,47}$', 'a lower-case letter and at most 47 of a-z, 0-9, _ . and -'),
                  ('mode', mode, mode IN ('EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE', 'BROADCAST'), 'EXACTLY_ONCE, AT_LEAST_ONCE, AT_MOST_ONCE or BROADCAST'),
@@ -66,11 +67,11 @@ BEGIN
                  ('subscriptions', subscriptions::text, jsonb_typeof(subscriptions) = 'object', 'an object with a filter, or null, for each name'),
                  ('key_order', key_order, key_order IN ('NONE', 'DEAD_LETTER_BLOCKS', 'DEAD_LETTER_PASSES'), 'NONE, DEAD_LETTER_BLOCKS or DEAD_LETTER_PASSES'),
                  ('wake_ups', wake_ups, wake_ups IN ('GATED', 'ALWAYS', 'NEVER'), 'GATED, ALWAYS or NEVER'),
-                 ('key_memory', key_memory::text, key_memory BETWEEN interval '0' AND interval '87600 hours', '0 to 3650 days'),
+                 ('key_memory', key_memory::text, extract(epoch FROM key_memory) BETWEEN 0 AND 3650 * 86400, '0 to 3650 days'),
                  ('max_depth', max_depth::text, max_depth BETWEEN 1 AND 10000, '1 to 10000'),
                  ('max_rate', max_rate::text, max_rate IS NULL OR max_rate BETWEEN 1 AND 1000000, '1 to 1000000, or null for none'),
                  ('max_per_key', max_per_key::text, max_per_key IS NULL OR max_per_key BETWEEN 1 AND 100, '1 to 100, or null for none'),
-                 ('history', history::text, history IS NULL OR history BETWEEN interval '1 minute' AND interval '9600 hours', '1 minute to 400 days, or null for none'),
+                 ('history', history::text, history IS NULL OR extract(epoch FROM history) BETWEEN 60 AND 400 * 86400, '1 minute to 400 days, or null for none'),
                  ('history_payload', history_payload::text, NOT history_payload OR history IS NOT NULL, 'true or false, and false without a history'))
       AS s (name, given, fits, bounds)
    WHERE s.fits IS NOT TRUE;

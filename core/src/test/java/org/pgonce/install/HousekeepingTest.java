@@ -238,6 +238,8 @@ class HousekeepingTest {
   @CsvSource({
     "key_memory => interval '10000 years', key_memory 10000 years (it is 0 to 3650 days)",
     "key_memory => interval '3650 days 1 ms', key_memory",
+    "key_memory => interval '10 years', key_memory 10 years (it is 0 to 3650 days)",
+    "history => interval '13 months 10 days', history 1 year 1 mon 10 days (it is 1 minute to 400 days",
     "key_memory => interval '-1 s', key_memory",
     "max_depth => 10001, max_depth 10001 (it is 1 to 10000)",
     "max_rate => 0, max_rate 0 (it is 1 to 1000000",
