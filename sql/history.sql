@@ -21,9 +21,10 @@ $$;
 -- minutes at the soonest: the default one must hold no row of it, and a statement that is under way would fail if its row belonged to a partition
 -- that it has not seen. Until it begins, and where rows of its time are in the default one already (a clock was set back), that one takes the rows.
 -- It is attached, and not created in place: that would lock the whole table against inserts. Attaching locks out readers of the default partition,
--- for lock_timeout at most; then the next housekeeping tries again. Returns whether it has made one.
+-- for lock_timeout at most; then the next housekeeping tries again. Returns whether it has made one. In ISO: other styles write the zone by letters,
+-- which before PostgreSQL 18 may be read as those of another zone.
 CREATE OR REPLACE FUNCTION pgonce_private.make_history_partition(longest interval) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' SET datestyle = 'ISO'
 AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();

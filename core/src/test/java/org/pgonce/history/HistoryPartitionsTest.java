@@ -107,6 +107,18 @@ class HistoryPartitionsTest {
     assertThat(stage.database.queryLong(AHEAD)).isEqualTo(made);
   }
 
+  /** Before PostgreSQL 18 India's IST is read as Israel's. */
+  @Test
+  void history_partitionsAreTheSameWhateverTheDateStyle() throws Exception {
+    install("mails", "7 days");
+    stage.database.execute(
+        "do $$ begin set local datestyle = 'SQL, DMY'; set local timezone = 'Asia/Kolkata'; perform pgonce_private.keep_history(); end $$");
+    assertThat(
+            stage.database.queryString(
+                "select bool_and(p.name = 'handled_' || to_char(p.begins at time zone 'UTC', 'YYYYMMDD_HH24MI'))::text from pgonce_private.history_partitions() p"))
+        .isEqualTo("true");
+  }
+
   /** What is older than the longest history goes with its partition, and nothing else goes. */
   @Test
   void history_partitionsBeyondTheLongestRetentionAreDroppedWhole() throws Exception {
