@@ -151,6 +151,24 @@ class DropTest {
     assertThat(database.queryLong("select count(*) from pgonce.delivery_key")).isZero();
   }
 
+  /** Else drops that take longer together than housekeeping may would never be cleared. */
+  @Test
+  void h84_afterASecondTheOtherDropsAreLeftForTheNextTime(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install(TWO);
+    database.execute("select pgonce.publish('doomed', '\"one\"')");
+    new OnCall(database.dataSource()).drop(TWO, "mail", "not used");
+    new OnCall(database.dataSource()).drop(TWO, "audit", "not used");
+    database.execute(
+        """
+        create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(1.1); return new; end $$;
+        create trigger slow before update on pgonce.dropped for each row execute function slow()
+        """);
+    assertThat(database.queryLong(CLEAR)).isOne();
+    assertThat(database.queryString(STORED)).isEqualTo("1 notification, 0 scheduled, 0 dead");
+    database.execute("drop trigger slow on pgonce.dropped");
+    assertThat(database.queryLong(CLEAR)).isOne();
+  }
+
   @Tag("all")
   @Test
   void h84_aTransactionThatHasPublishedIsWaitedForInShortTriesAndThenNamed(TestDatabase database)
