@@ -19,7 +19,7 @@ $$;
 -- The listeners of a subscription that are alive, how many workers they have, and what those do not handle that were left behind by a change. A process
 -- whose LISTEN session is gone, and that missed a heartbeat, is not waited for until its silence is over.
 CREATE OR REPLACE FUNCTION pgonce_private.listeners_of(
-  subscription integer, OUT alive bigint, OUT workers bigint, OUT outdated bigint, OUT differences text, OUT mend text, OUT silent text)
+  subscription integer, OUT alive bigint, OUT workers bigint, OUT outdated bigint, OUT differences text, OUT mend text, OUT silent text, OUT frozen boolean)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT count(*) FILTER (WHERE r.alive), sum(r.workers) FILTER (WHERE r.alive AND r.outdated = ''),
@@ -31,7 +31,8 @@ AS $$
            (SELECT string_agg(f.words, '; ' ORDER BY f.left_at DESC) FROM (
              SELECT f.left_at, format('instance ''%s''%s, role %s, %s', f.instance, ' from ' || host(f.address), f.role,
                       CASE WHEN f.stopped THEN 'stopped at ' ELSE 'was heard from last at ' END || date_trunc('second', f.left_at)) AS words
-               FROM pgonce.former_listener f WHERE subscription = ANY (f.subscriptions) ORDER BY f.left_at DESC LIMIT 3) f))
+               FROM pgonce.former_listener f WHERE subscription = ANY (f.subscriptions) ORDER BY f.left_at DESC LIMIT 3) f)),
+         bool_or(r.connected) FILTER (WHERE NOT r.alive)
     FROM (SELECT l.instance, l.seen_at, l.started_at, (
                    SELECT CASE WHEN l.started_at < c.changed_at THEN 'before' ELSE 'after' END
                      FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = listeners_of.subscription) AS before_or_after,
@@ -205,7 +206,7 @@ BEGIN
   IF listening.alive = 0 THEN
     cause := 'NO_LISTENER';
     detail := 'no process listens to the subscription' || coalesce('; ' || nullif(listening.silent, ''), '');
-    advice := CASE WHEN listening.silent LIKE '%its LISTEN session is there%' THEN 'Look at that process: its log, its pool. Or start the service again.'
+    advice := CASE WHEN listening.frozen THEN 'Look at that process: its log, its pool. Or start the service again.'
       ELSE 'Start the service that handles it, or look why it does not start.' END;
     RETURN;
   END IF;

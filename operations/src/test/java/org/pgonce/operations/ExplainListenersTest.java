@@ -112,6 +112,18 @@ class ExplainListenersTest extends ExplainStage {
   }
 
   @Test
+  void explain_noInstancesNameMakesItLookFrozen() throws Exception {
+    var id = publish(ORDERS);
+    stage.database.execute(
+        REGISTER.formatted("orders", 4).replace("host-7", "its LISTEN session is there"));
+    stage.database.execute(
+        "update pgonce.listener set backend = 2147483647, seen_at = now() - interval '4 minutes'");
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.NO_LISTENER);
+    assertThat(answer.advice()).startsWith("Start the service");
+  }
+
+  @Test
   void explain_noListenerAndWhoStoppedLast() throws Exception {
     try (var pgonce = PgOnce.builder(stage.dataSource).instance("web-1").build()) {
       pgonce.listen(ORDERS, QUICK, Stage::effect).start();
