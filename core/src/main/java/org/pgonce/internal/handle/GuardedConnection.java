@@ -273,7 +273,7 @@ public final class GuardedConnection {
    * @return whether it had anything to do
    * @throws SQLException if that is not possible: the connection must not be used any more
    */
-  public boolean restoreSession(@Nullable String idleTimeout) throws SQLException {
+  public boolean restoreSession(String idleTimeout) throws SQLException {
     if (scope.keepsSetting) {
       throw new SQLException(
           "its SQL calls set_config without the constant true as the third argument, and what a"

@@ -88,20 +88,17 @@ public record SessionState(String settings) {
    * Sets back for good what differs, and commits that. To be called after the commit of the
    * transaction in which a difference was found.
    *
-   * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction, if a claim
-   *     has set another one in it, which was read here; else null
+   * @param idleTimeout the idle_in_transaction_session_timeout outside the transaction: the claim
+   *     has set another one in it, which was read here
    * @throws SQLException if a setting cannot be set back: the connection must be closed
    */
-  public void restore(Connection connection, @Nullable String idleTimeout) throws SQLException {
+  public void restore(Connection connection, String idleTimeout) throws SQLException {
     if (settings.split(SEPARATOR, -1).length != NAMES.size()) {
       throw new SQLException(
           "one of the session's settings, such as search_path, holds the character U+001F");
     }
     var last = settings.lastIndexOf(SEPARATOR) + 1;
-    Statements.execute(
-        connection,
-        RESTORE,
-        idleTimeout == null ? settings : settings.substring(0, last) + idleTimeout);
+    Statements.execute(connection, RESTORE, settings.substring(0, last) + idleTimeout);
     connection.commit();
   }
 }

@@ -74,7 +74,7 @@ class CommitWithTest {
 
       assertThat(row.guard().commitWith(new Delete(1), null)).isTrue();
       assertThat(setting(row, "search_path")).isEqualTo("elsewhere");
-      row.guard().restoreSession(null);
+      row.guard().restoreSession("0");
       assertThat(setting(row, "search_path")).isEqualTo(before);
     }
   }
