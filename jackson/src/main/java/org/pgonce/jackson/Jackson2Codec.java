@@ -210,7 +210,7 @@ public final class Jackson2Codec implements PayloadCodec {
     } catch (InvalidDefinitionException e) {
       throw new IllegalArgumentException(
           "no payload can be decoded as %s: %s"
-              .formatted(type.getName(), DecodableTypes.advice(type)),
+              .formatted(type.getName(), DecodingAdvice.ofType(type)),
           e);
     } catch (JsonProcessingException | RuntimeException | StackOverflowError itsOwnAffair) {
       // It can be made, though not from this.
@@ -222,7 +222,7 @@ public final class Jackson2Codec implements PayloadCodec {
     // Below a field, databind has wrapped it.
     if (e instanceof StreamConstraintsException
         || e.getCause() instanceof StreamConstraintsException) {
-      return PassedBound.inWords(e.getOriginalMessage(), getClass());
+      return DecodingAdvice.ofBound(e.getOriginalMessage(), getClass());
     }
     var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;
     var missing = missing(e, json);
@@ -244,7 +244,7 @@ public final class Jackson2Codec implements PayloadCodec {
       for (var step : mapping.getPath()) {
         var name = step.getFieldName();
         if (name != null && node.isObject() && !node.has(name)) {
-          return MissingField.inPlace(node.properties().stream().map(Map.Entry::getKey).toList());
+          return DecodingAdvice.fields(node.properties().stream().map(Map.Entry::getKey).toList());
         }
         node = name == null ? node.path(step.getIndex()) : node.path(name);
       }
@@ -265,7 +265,7 @@ public final class Jackson2Codec implements PayloadCodec {
     // A path says more, and failures of one cause have it in common: each has its own character.
     var location = e.getLocation();
     return !path.isEmpty()
-        ? FieldPath.inWords(path)
+        ? DecodingAdvice.at(path.toString())
         : location == null ? "" : " (character " + location.getCharOffset() + ")";
   }
 

@@ -215,7 +215,7 @@ public final class JacksonCodec implements PayloadCodec {
     } catch (InvalidDefinitionException e) {
       throw new IllegalArgumentException(
           "no payload can be decoded as %s: %s"
-              .formatted(type.getName(), DecodableTypes.advice(type)),
+              .formatted(type.getName(), DecodingAdvice.ofType(type)),
           e);
     } catch (RuntimeException | StackOverflowError itsOwnAffair) {
       // It can be made, though not from this.
@@ -225,7 +225,7 @@ public final class JacksonCodec implements PayloadCodec {
   /** What is wrong without Jackson's own message, which quotes values. */
   private String what(JacksonException e, String json) {
     if (e instanceof StreamConstraintsException) {
-      return PassedBound.inWords(e.getOriginalMessage(), getClass());
+      return DecodingAdvice.ofBound(e.getOriginalMessage(), getClass());
     }
     var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;
     var missing = missing(e, json);
@@ -244,7 +244,7 @@ public final class JacksonCodec implements PayloadCodec {
       for (var step : e.getPath()) {
         var name = step.getPropertyName();
         if (name != null && node.isObject() && !node.has(name)) {
-          return MissingField.inPlace(node.propertyNames());
+          return DecodingAdvice.fields(node.propertyNames());
         }
         node = name == null ? node.path(step.getIndex()) : node.path(name);
       }
@@ -265,7 +265,7 @@ public final class JacksonCodec implements PayloadCodec {
     // A path says more, and failures of one cause have it in common: each has its own character.
     var location = e.getLocation();
     return !path.isEmpty()
-        ? FieldPath.inWords(path)
+        ? DecodingAdvice.at(path.toString())
         : location == null ? "" : " (character " + location.getCharOffset() + ")";
   }
 
