@@ -376,6 +376,20 @@ class RefusedListenersTest {
   }
 
   @Test
+  void twoBeansOfOneChannelAreNamed() {
+    assertThatThrownBy(() -> start(Again.class, Map.of()))
+        .hasRootCauseInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("beans signedUp and again are both a channel named signed_up");
+  }
+
+  static class Again {
+    @Bean
+    Channel<SignedUp> again() {
+      return Channel.of("signed_up", SignedUp.class);
+    }
+  }
+
+  @Test
   void h87_unknownChannelIsRefusedWithWhatIsNear() {
     assertRefused(
         Misspelt.class, "Misspelt.handle names channel singed_up", "Did you mean signed_up?");

@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -34,7 +33,7 @@ class LateDatabaseTest {
       FaultProxy proxy, TestDatabase database, Map<String, String> properties) {
     return new PgOnceInstallation(
         PgOnce.using(database.login().through(proxy).unpooled()),
-        new Channels(Stream.of(Channel.of("job", String.class))),
+        new Channels(Map.of("job", Channel.of("job", String.class))),
         new Binder(new MapConfigurationPropertySource(properties))
             .bindOrCreate("pgonce", PgOnceProperties.class));
   }

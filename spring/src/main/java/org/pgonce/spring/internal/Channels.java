@@ -2,6 +2,7 @@ package org.pgonce.spring.internal;
 
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -19,15 +20,20 @@ public final class Channels {
   private final Map<String, Channel<?>> byName = new TreeMap<>();
 
   /**
+   * @param beans by the beans' names
    * @throws IllegalStateException if two channels have the same name
    */
-  Channels(Stream<Channel<?>> channels) {
-    channels.forEach(
-        channel -> {
-          if (byName.put(channel.name(), channel) != null) {
+  Channels(Map<String, Channel<?>> beans) {
+    var names = new HashMap<String, String>();
+    beans.forEach(
+        (bean, channel) -> {
+          var other = names.put(channel.name(), bean);
+          if (other != null) {
             throw new Refusal(
-                "two beans are a channel named %s: leave one of them".formatted(channel.name()));
+                "beans %s and %s are both a channel named %s: leave one of them"
+                    .formatted(other, bean, channel.name()));
           }
+          byName.put(channel.name(), channel);
         });
   }
 

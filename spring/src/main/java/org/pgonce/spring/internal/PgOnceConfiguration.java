@@ -2,6 +2,7 @@ package org.pgonce.spring.internal;
 
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
+import java.util.Map;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceBuilder;
@@ -50,8 +51,8 @@ public class PgOnceConfiguration {
   private static final Duration DEFAULT_STOP_TIMEOUT = Duration.ofSeconds(20);
 
   @Bean
-  Channels pgOnceChannels(ObjectProvider<Channel<?>> channels) {
-    return new Channels(channels.stream());
+  Channels pgOnceChannels(ObjectProvider<Map<String, Channel<?>>> channels) {
+    return new Channels(channels.getIfAvailable(Map::of));
   }
 
   @Bean
