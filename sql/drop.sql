@@ -112,11 +112,12 @@ AS $$
    ORDER BY t.tgname
 $$;
 
--- How a channel is dropped by hand: after its triggers, which go with their function.
+-- How a channel is dropped by hand: after its triggers, which go with their function, in one transaction.
 CREATE OR REPLACE FUNCTION pgonce_private.drop_sql(channel_name text) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT concat(string_agg(DISTINCT format('DROP FUNCTION %s CASCADE; ', f.function), ''), format('SELECT pgonce.drop_channel(%L);', channel_name))
+  SELECT concat(string_agg(DISTINCT 'BEGIN; ' || pgonce.drop_function_sql(f.function) || '; ', ''), format('SELECT pgonce.drop_channel(%L);', channel_name),
+                CASE WHEN count(*) > 0 THEN ' COMMIT;' END)
     FROM pgonce_private.feeds(channel_name) f
 $$;
 
@@ -129,7 +130,7 @@ DECLARE
 BEGIN
   SELECT c.name, f.trigger, f.relation INTO fed FROM unnest(channel_names) AS c (name) CROSS JOIN LATERAL pgonce_private.feeds(c.name) f LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'pgonce: channel "%" was not dropped, nor any other with it, as trigger % of table % stores into it, and each write to the table would fail without it. If it was installed again meanwhile, stop whoever does that. Drop both by Triggers.drop in Java, or in one transaction with: %',
+    RAISE EXCEPTION 'pgonce: channel "%" was not dropped, nor any other with it, as trigger % of table % stores into it, and each write to the table would fail without it. If it was installed again meanwhile, stop whoever does that. Drop both by Triggers.drop in Java, or with: %',
       fed.name, fed.trigger, fed.relation, pgonce_private.drop_sql(fed.name) USING ERRCODE = 'dependent_objects_still_exist';
   END IF;
 END

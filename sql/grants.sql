@@ -88,7 +88,7 @@ GRANT SELECT ON pgonce.notification, pgonce.scheduled, pgonce.dead_letter, pgonc
 -- Install and drop.
 GRANT EXECUTE ON FUNCTION
   pgonce.install_channel(text, text, text, jsonb, interval, text, integer, integer, integer, text, interval, boolean), pgonce.let_capture(text, text),
-  pgonce.capturing_role(regclass), pgonce.function_of_another(text, text), pgonce.refuse_function_of_another(text, text),
+  pgonce.capturing_role(regclass), pgonce.function_of_another(text, text), pgonce.drop_function_sql(regprocedure), pgonce.refuse_function_of_another(text, text),
   pgonce.know_partitions(text, oid), pgonce.has_trigger(regclass, text, text, text)
 TO pgonce_installer, pgonce_admin;
 GRANT EXECUTE ON FUNCTION

@@ -266,16 +266,27 @@ BEGIN
 END
 $$;
 
+-- How the function of triggers is dropped by hand, and its triggers with it. Within a transaction: a partitioned table is locked before its partitions,
+-- as its writers do. DROP locks it last, and the two would wait in a circle.
+CREATE OR REPLACE FUNCTION pgonce.drop_function_sql(doomed regprocedure) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT concat(string_agg(DISTINCT format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE; ', c.oid::regclass), ''), format('DROP FUNCTION %s CASCADE', doomed))
+    FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+   WHERE t.tgfoid = doomed AND t.tgparentid = 0 AND c.relkind = 'p'
+$$;
+
 -- Whose function stands where that of the channel's triggers is to be, which is to belong to the given role; null if nobody else's. Any role that may
 -- install can have created it before, and CREATE OR REPLACE of a superuser would leave it to its owner, who can change it at any time. None is taken over
 -- unseen: who made one in the name of another may have kept the right to execute it, and so to attach it to a table of its own.
 CREATE OR REPLACE FUNCTION pgonce.function_of_another(channel_name text, role_name text) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT format('there is function %1$s of role "%2$s" already, and the channel''s is to belong to role "%3$s": look at it, then drop it (DROP FUNCTION %1$s CASCADE) or give it to that role (%4$sALTER FUNCTION %1$s OWNER TO %3$I), and install the channel again',
+  SELECT format('there is function %1$s of role "%2$s" already, and the channel''s is to belong to role "%3$s": look at it, then drop it (BEGIN; %5$s; COMMIT) or give it to that role (%4$sALTER FUNCTION %1$s OWNER TO %3$I), and install the channel again',
                 p.oid::regprocedure, pg_get_userbyid(p.proowner), role_name,
                 -- Of a channel that is there: its writes would fail until the next installation.
-                CASE WHEN to_regclass(format('pgonce.%I', 'into_' || channel_name)) IS NOT NULL THEN format('SELECT pgonce.let_capture(%L, %L); ', channel_name, role_name) ELSE '' END)
+                CASE WHEN to_regclass(format('pgonce.%I', 'into_' || channel_name)) IS NOT NULL THEN format('SELECT pgonce.let_capture(%L, %L); ', channel_name, role_name) ELSE '' END,
+                pgonce.drop_function_sql(p.oid))
     FROM pg_proc p
    WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = 'capture_' || channel_name AND p.pronargs = 0
      AND pg_get_userbyid(p.proowner) <> role_name

@@ -43,6 +43,9 @@ class BusyPartitionsTest {
           database -> database.execute(up(database)),
           "a printed drop",
           database -> database.execute(Migration.of(channel().build()).down()),
+          "what a refused drop says",
+          database ->
+              database.execute(database.queryString("select pgonce_private.drop_sql('measured')")),
           "an uninstall",
           database -> database.execute(Schema.uninstallScript()));
 
@@ -75,6 +78,7 @@ class BusyPartitionsTest {
         "a drop",
         "a printed migration",
         "a printed drop",
+        "what a refused drop says",
         "an uninstall"
       })
   void h84_aWriterOfAPartitionedTableIsWaitedForAndDoesNotWaitInACircle(
