@@ -122,6 +122,15 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
     return this;
   }
 
+  /**
+   * Deletes all that is stored for all channels: what waits, what is scheduled, dead letters,
+   * delivery keys, history. Channels and their pauses stay, and so do your tables.
+   */
+  public PgOnceTester clear() {
+    store.clear();
+    return this;
+  }
+
   /** Runs SQL of the test's own, in a transaction of its own: tables, rows. */
   public PgOnceTester execute(String sql) {
     Objects.requireNonNull(sql, "sql");

@@ -59,6 +59,15 @@ final class Store {
           """,
           "UPDATE pgonce.delivery_key SET done_at = done_at - ?::interval WHERE done_at < 'infinity'");
 
+  // The planner padding stays.
+  private static final List<String> CLEAR =
+      List.of(
+          "DELETE FROM pgonce.notification WHERE subscription_id <> 0",
+          "DELETE FROM pgonce.scheduled WHERE subscription_id <> 0",
+          "DELETE FROM pgonce.dead_letter",
+          "DELETE FROM pgonce.delivery_key",
+          "DELETE FROM pgonce.handled");
+
   private static final String MAKE_FIRST =
       """
       UPDATE pgonce.scheduled
@@ -127,6 +136,18 @@ final class Store {
             transaction -> {
               for (var sql : ADVANCE) {
                 Statements.execute(transaction, sql, time.toString());
+              }
+              return List.of();
+            });
+  }
+
+  void clear() {
+    var unused =
+        asOwner(
+            "clear pgonce's tables",
+            transaction -> {
+              for (var sql : CLEAR) {
+                Statements.execute(transaction, sql);
               }
               return List.of();
             });

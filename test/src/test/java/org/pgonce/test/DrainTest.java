@@ -21,6 +21,7 @@ import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnceException;
 import org.pgonce.PublishOptions;
+import org.pgonce.RejectedException;
 
 @PgOnceTest
 @Tag("versions")
@@ -80,6 +81,36 @@ class DrainTest {
     assertThatThrownBy(() -> pgonce.chaos(two))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("channel two has the subscriptions [mail, print]: say which");
+  }
+
+  /** As between the tests of a database that they share. */
+  @Test
+  void api_clearsAllThatIsStored(PgOnceTester pgonce) {
+    var kept =
+        Channel.of(
+            "kept",
+            Integer.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT
+                .withKeyMemory(Duration.ofDays(1))
+                .withHistory(Duration.ofDays(1)));
+    var keyed = PublishOptions.DEFAULT.withDeliveryKey("key");
+    pgonce.install(kept).publish(kept, 1, keyed);
+    pgonce.drain(kept, note);
+    pgonce.publish(ONE, -1);
+    Handler<Integer> strict =
+        (one, tx) -> {
+          throw new RejectedException("not this one");
+        };
+    assertThatThrownBy(() -> pgonce.drain(ONE, strict)).hasMessage("not this one");
+    pgonce.publish(ONE, 2);
+    pgonce.publish(ONE, 3, in(1));
+
+    assertThat(pgonce.clear()).isEmpty();
+    assertThat(pgonce.count("select count(*) from pgonce.history")).isZero();
+    assertThat(pgonce.publish(kept, 1, keyed).stored()).isTrue();
+    assertThat(pgonce.advance(Duration.ofHours(2)).drain(ONE, note)).isZero();
+    assertThat(pgonce.drain(kept, note)).isEqualTo(1);
   }
 
   @Test
