@@ -53,11 +53,12 @@ BEGIN
       LEFT JOIN LATERAL (SELECT o.instance FROM pgonce.listener o WHERE h.pid = ANY (o.sessions) ORDER BY o.seen_at DESC LIMIT 1) l ON true $$),
 
     -- Per channel and subscription: what waits, how old it is, what failed, how many listen, whether it is paused, and a hint where it may look idle and
-    -- is not. Here and in channel_gauges the counts are joined by LEFT JOIN, so that a query pays only for those that it asks for.
+    -- is not. Due are backlog, which are new ones, and of the scheduled as many as due says. Here and in channel_gauges the counts are joined by LEFT
+    -- JOIN, so that a query pays only for those that it asks for.
     -- They are ORDER BY an index: where one subscription has nearly all rows, PostgreSQL expects as many of each, and would read the table for each.
     ('channel_status', $$
     SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
-           ready.backlog, later.scheduled, later.retrying, later.max_attempts,
+           ready.backlog, later.scheduled, later.due, later.retrying, later.max_attempts,
            clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
            dead.dead_letters,
            coalesce(heard.listeners, 0) AS listeners,
@@ -71,7 +72,7 @@ BEGIN
         SELECT count(*) AS backlog, min(n.created_at) AS oldest
           FROM (SELECT f.created_at FROM pgonce.notification f WHERE f.subscription_id = s.id ORDER BY f.id) n) ready ON true
       LEFT JOIN LATERAL (
-        SELECT count(*) AS scheduled, count(*) FILTER (WHERE $$ || failed || $$) AS retrying, max(d.attempts) AS max_attempts,
+        SELECT count(*) AS scheduled, count(*) FILTER (WHERE d.due_at <= clock_timestamp()) AS due, count(*) FILTER (WHERE $$ || failed || $$) AS retrying, max(d.attempts) AS max_attempts,
                min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
           FROM (SELECT f.attempts, f.due_at, f.token FROM pgonce.scheduled f WHERE f.subscription_id = s.id ORDER BY f.due_at) d) later ON true
       LEFT JOIN LATERAL (
@@ -80,7 +81,7 @@ BEGIN
     -- As channel_status, for what looks every few seconds (pgonce-micrometer, pgonce-console): it counts to 100,000 and no further, so that a look costs
     -- little however much waits. Beyond that the age is that of the first 100,000 by id.
     ('channel_gauges', $$
-    SELECT c.name AS channel, s.name AS subscription, ready.backlog, later.scheduled, later.retrying,
+    SELECT c.name AS channel, s.name AS subscription, ready.backlog, later.scheduled, later.due, later.retrying,
            (SELECT count(*) FROM (SELECT FROM pgonce.dead_letter l WHERE l.subscription_id = s.id ORDER BY l.id LIMIT 100000) d) AS dead_letters,
            coalesce(extract(epoch FROM clock_timestamp() - least(ready.oldest, later.oldest_due)), 0)::float8 AS oldest_age,
            coalesce(heard.listeners, 0) AS listeners,
@@ -94,7 +95,7 @@ BEGIN
         SELECT count(*) AS backlog, min(f.created_at) AS oldest
           FROM (SELECT n.created_at FROM pgonce.notification n WHERE n.subscription_id = s.id ORDER BY n.id LIMIT 100000) f) ready ON true
       LEFT JOIN LATERAL (
-        SELECT count(*) AS scheduled, count(*) FILTER (WHERE $$ || failed || $$) AS retrying,
+        SELECT count(*) AS scheduled, count(*) FILTER (WHERE d.due_at <= clock_timestamp()) AS due, count(*) FILTER (WHERE $$ || failed || $$) AS retrying,
                min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
           FROM (SELECT f.attempts, f.due_at, f.token FROM pgonce.scheduled f WHERE f.subscription_id = s.id ORDER BY f.due_at LIMIT 100000) d) later ON true $$),
 

@@ -343,7 +343,9 @@ class DoctorTest {
     isAbsent("RATE_TOO_LOW");
     database.execute(
         "select pgonce.install_channel('slow', 'EXACTLY_ONCE', 'published', max_rate => 1);"
-            + " select count(pgonce.publish('slow', '1')) from generate_series(1, 700)");
+            + " select count(pgonce.publish('slow', '1')) from generate_series(1, 300);"
+            // Failed, and due again: a rate holds these back too.
+            + " insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload) select s.id, n, now(), 1, now(), '1' from pgonce.subscription s, generate_series(1000, 1399) n where s.of_channel = 'slow'");
     assertThat(finding("RATE_TOO_LOW").get("what").asString())
         .contains("700 wait, and 1 a second may begin, which takes 00:11:40");
     database.execute(

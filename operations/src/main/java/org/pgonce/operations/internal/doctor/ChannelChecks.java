@@ -65,11 +65,12 @@ final class ChannelChecks {
               WARNING,
               "RATE_TOO_LOW",
               """
-              SELECT format('channel %1$s, subscription %2$s: %6$s%3$s wait, and %4$s a second may begin, which takes %6$s%5$s', g.channel, g.subscription, g.backlog, c.max_rate,
-                            justify_hours(date_trunc('second', g.backlog * interval '1 second' / c.max_rate)), CASE WHEN g.backlog >= 100000 THEN 'at least ' END),
+              SELECT format('channel %1$s, subscription %2$s: %6$s%3$s wait, and %4$s a second may begin, which takes %6$s%5$s', g.channel, g.subscription, w.waiting, c.max_rate,
+                            justify_hours(date_trunc('second', w.waiting * interval '1 second' / c.max_rate)), CASE WHEN greatest(g.backlog, g.due) >= 100000 THEN 'at least ' END),
                      format('pgonce explain %s', g.channel)
                 FROM pgonce.channel_gauges g JOIN pgonce.channel_settings c ON c.channel = g.channel AND c.subscription = g.subscription
-               WHERE c.max_rate IS NOT NULL AND g.backlog > 600.0 * c.max_rate ORDER BY 1 LIMIT 100
+               CROSS JOIN LATERAL (SELECT g.backlog + g.due AS waiting) w
+               WHERE c.max_rate IS NOT NULL AND w.waiting > 600.0 * c.max_rate ORDER BY 1 LIMIT 100
               """,
               "What waits now takes more than 10 minutes, however many listen."),
           Check.of(
