@@ -176,6 +176,20 @@ class TableDriftTest {
     assertThat(stored(database)).isOne();
   }
 
+  /** As BusyPartitionsTest says. */
+  @Test
+  void h84_whatIsToBeRunByHandLocksAPartitionedTableFirst(TestDatabase database) throws Exception {
+    database.execute(PARTITIONED);
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute(
+        "create trigger twice after insert on author for each statement execute function pgonce_triggers.capture_author_inserted()");
+    var lock = "BEGIN; LOCK TABLE ONLY \"public\".\"author\" IN ACCESS EXCLUSIVE MODE; ";
+    assertThat(problems(database))
+        .anyMatch(
+            problem ->
+                problem.endsWith(lock + "DROP TRIGGER \"twice\" ON \"public\".\"author\"; COMMIT"));
+  }
+
   @Test
   void h10_anotherTableUnderTheNameDoesNotTakeTheTriggersPlace(TestDatabase database)
       throws Exception {

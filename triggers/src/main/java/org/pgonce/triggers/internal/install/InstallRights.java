@@ -45,7 +45,7 @@ final class InstallRights {
     Stream.ofNullable(Rights.missingToInstall(connection)).forEach(obstacles::add);
     obstacles.addAll(lines(connection, ON_SCHEMA, table.oid()));
     obstacles.addAll(lines(connection, ON_TABLE, table.oid()));
-    var dropped = TriggerDrift.dropped(state).stream().map(TriggerDrift::drop).toList();
+    var dropped = TriggerDrift.dropped(state).stream().map(TriggerDrift::dropByHand).toList();
     if (!dropped.isEmpty()) {
       obstacles.addAll(lines(connection, OF_OWNER, String.join("; ", dropped), table.oid()));
     }

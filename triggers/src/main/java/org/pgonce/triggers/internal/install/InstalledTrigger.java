@@ -11,6 +11,7 @@ import org.pgonce.records.TableName;
  * A trigger that runs a channel's function. The copies that partitions have of it are not counted.
  *
  * @param table what it is on
+ * @param isPartitioned the table
  * @param event what it fires after; the first of several
  * @param firing tgenabled of pg_trigger: O (usual), D (disabled), R (replica only), A (always)
  * @param disabledCopies partitions whose copy fires otherwise
@@ -21,6 +22,7 @@ public record InstalledTrigger(
     String name,
     long tableOid,
     TableName table,
+    boolean isPartitioned,
     String event,
     String firing,
     List<String> disabledCopies,
@@ -30,7 +32,7 @@ public record InstalledTrigger(
   // The form is as in pgonce.has_trigger.
   private static final String OF_FUNCTION =
       """
-      SELECT t.tgname, t.tgrelid::bigint, n.nspname, c.relname,
+      SELECT t.tgname, t.tgrelid::bigint, n.nspname, c.relname, c.relkind = 'p',
              CASE WHEN t.tgtype & 4 > 0 THEN 'INSERT' WHEN t.tgtype & 16 > 0 THEN 'UPDATE' WHEN t.tgtype & 8 > 0 THEN 'DELETE' ELSE 'TRUNCATE' END,
              t.tgenabled::text,
              (WITH RECURSIVE copy AS (
@@ -72,11 +74,12 @@ public record InstalledTrigger(
                 row.getString(1),
                 row.getLong(2),
                 new TableName(row.getString(3), row.getString(4)),
-                row.getString(5),
+                row.getBoolean(5),
                 row.getString(6),
-                lines(row.getString(7)),
-                row.getString(8),
-                row.getString(9)),
+                row.getString(7),
+                lines(row.getString(8)),
+                row.getString(9),
+                row.getString(10)),
         function.oid());
   }
 

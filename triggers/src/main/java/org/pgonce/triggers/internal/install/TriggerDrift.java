@@ -102,7 +102,7 @@ final class TriggerDrift {
         .map(
             other ->
                 "channel %s is fed by table %s: drop that trigger first (%s), or give one of the two channels another name"
-                    .formatted(channel, other.table(), drop(other)))
+                    .formatted(channel, other.table(), dropByHand(other)))
         .orElse(null);
   }
 
@@ -120,7 +120,7 @@ final class TriggerDrift {
     for (var other : state.triggersElsewhere()) {
       others.add(
           "table %s feeds this channel too, which is defined on table %s: %s"
-              .formatted(other.table(), table, drop(other)));
+              .formatted(other.table(), table, dropByHand(other)));
     }
     return others;
   }
@@ -150,7 +150,7 @@ final class TriggerDrift {
                   its(),
                   there.stream()
                       .filter(trigger -> !trigger.equals(isToBeReplaced() ? replaced() : kept))
-                      .map(TriggerDrift::drop)
+                      .map(TriggerDrift::dropByHand)
                       .collect(Collectors.joining("; "))));
     }
     return problems;
@@ -189,6 +189,14 @@ final class TriggerDrift {
                   name));
     }
     return problems;
+  }
+
+  /** A partitioned table is locked first: see {@link CaptureTrigger#lockBeforeDrop}. */
+  static String dropByHand(InstalledTrigger trigger) {
+    return trigger.isPartitioned()
+        ? "BEGIN; LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE; %s; COMMIT"
+            .formatted(Quoted.table(trigger.table()), drop(trigger))
+        : drop(trigger);
   }
 
   static String drop(InstalledTrigger trigger) {
