@@ -100,6 +100,7 @@ DECLARE
   ahead bigint;
   waiting bigint;
   at_least text;
+  is_left boolean;
   free_from timestamptz;
 BEGIN
   -- By xmax: a row that nobody has locked has none, and one that was given back has that of a transaction that has ended.
@@ -248,7 +249,10 @@ BEGIN
   END IF;
   SELECT count(DISTINCT coalesce(h.pid, -h.id)) INTO busy FROM pgonce.held(target.id) h;
   detail := format('%s%s before it, %s of %s workers of %s listeners at work', at_least, ahead, busy, listening.workers, listening.alive - listening.outdated);
-  IF busy >= listening.workers THEN
+  -- Its holder may have ended, or another have come, between the look at it and that at the locks: then it moves.
+  is_left := EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id = present.id AND n.xmax = holder)
+          OR EXISTS (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.id = present.id AND d.xmax = holder);
+  IF is_left AND busy >= listening.workers THEN
     cause := 'STARVED';
     -- That which waits for a lock, or else the first of them, says why.
     SELECT h.id, h.pid, w.waits_for, w.since, w.held_by, w.held_as, count(w.since) OVER () AS stuck INTO wait
@@ -260,7 +264,7 @@ BEGIN
     sessions := array_remove(ARRAY[wait.pid, wait.held_by], NULL);
     advice := coalesce('All workers are busy. ' || pgonce_private.wait_advice(wait.pid, wait.held_by),
       format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql));
-  ELSIF (busy = 0 OR ready_before = 0) AND ready_since < now - interval '5 seconds' THEN
+  ELSIF is_left AND (busy = 0 OR ready_before = 0) AND ready_since < now - interval '5 seconds' THEN
     cause := 'STARVED';
     advice := 'The listeners have workers and do not claim it: their pools have no connection to give, they cannot reach the database, or handlers whose sessions were ended still run, which their timeout ends. Look at their pools, logs and threads.';
   ELSE
@@ -290,12 +294,6 @@ BEGIN
   FOR target IN SELECT s.* FROM pgonce.subscription s WHERE s.id = ANY (concerned) ORDER BY s.name LOOP
     subscription := target.name;
     id := notification_id;
-    IF id IS NULL THEN -- the first in line; else the first that will be
-      id := coalesce(
-        (SELECT least((SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = target.id ORDER BY n.id LIMIT 1),
-                      (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= clock_timestamp() ORDER BY d.due_at, d.id LIMIT 1))),
-        (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id ORDER BY d.due_at, d.id LIMIT 1));
-    END IF;
     created_at := NULL; cause := NULL; since := NULL; until := NULL; blocked_by := NULL; instance := NULL; pid := NULL; sessions := NULL; needs_person := NULL;
     SELECT l.created_at, l.died_at, l.reason, l.error, l.attempts INTO dead FROM pgonce.dead_letter l WHERE l.subscription_id = target.id AND l.id = cause_of.id;
     IF FOUND THEN
@@ -309,15 +307,23 @@ BEGIN
       RETURN NEXT;
       CONTINUE;
     END IF;
+    -- Without an id the first in line; else the first that will be. Found and read in one statement, as a listener may take it meanwhile.
+    WITH wanted AS MATERIALIZED (
+      SELECT coalesce(
+        notification_id,
+        (SELECT least((SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = target.id ORDER BY n.id LIMIT 1),
+                      (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.due_at <= clock_timestamp() ORDER BY d.due_at, d.id LIMIT 1))),
+        (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = target.id ORDER BY d.due_at, d.id LIMIT 1)) AS id)
     SELECT r.* INTO present.subscription_id, present.id, present.due_at, present.attempts, present.created_at, present.last_error, present.delivery_key,
         present.order_key, present.stamp, present.token, present.key_permit, present.key_permit_until, holder
       FROM (SELECT n.subscription_id, n.id, n.created_at AS due_at, 0, n.created_at, NULL, n.delivery_key, n.order_key, n.stamp, NULL, NULL, NULL, n.xmax
-              FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id = cause_of.id
+              FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id = (SELECT w.id FROM wanted w)
             UNION ALL
             SELECT d.subscription_id, d.id, d.due_at, d.attempts, d.created_at, d.last_error, d.delivery_key, d.order_key, d.stamp, d.token, d.key_permit,
                    d.key_permit_until, d.xmax
-              FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.id = cause_of.id) r;
+              FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.id = (SELECT w.id FROM wanted w)) r;
     IF FOUND THEN
+      id := present.id;
       created_at := present.created_at;
       SELECT r.* INTO cause, since, until, blocked_by, instance, pid, detail, advice, sessions, needs_person
         FROM pgonce_private.cause_of_row(channel, target, present, holder, notification_id IS NULL) r;

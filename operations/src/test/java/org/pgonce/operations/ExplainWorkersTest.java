@@ -117,6 +117,21 @@ class ExplainWorkersTest extends ExplainStage {
     }
   }
 
+  /** The first in line is another one at each moment: neither idle workers nor an empty channel. */
+  @Test
+  void explain_aBacklogThatIsBeingHandledIsNeitherStarvedNorDone() throws Exception {
+    stage.publish(6_000);
+    stage.database.execute(
+        "update pgonce.notification set created_at = now() - interval '1 h' where subscription_id > 0");
+    stage.pgonce().listen(ORDERS, QUICK.withConcurrency(8), Stage::effect).start();
+    stage.awaitSoon(() -> stage.waiting() < 6_000);
+    while (stage.waiting() > 100) {
+      var answer = operations.explain(ORDERS).get(0);
+      assertThat(answer.cause()).as(answer.detail()).isIn(Cause.AT_WORK, Cause.WAITING);
+      assertThat(answer.needsPerson()).isFalse();
+    }
+  }
+
   /** As the advice on one that hangs has it: its row is free again, and its worker is not. */
   @Test
   void h45_whatAHandlerThatHangsHasLeftIsNoMattersOfWaiting() throws Exception {
