@@ -125,7 +125,7 @@ class InjectionTest {
     Stage.bury(database, 2, "REJECTED", "no");
     try (var browser = new Browser(database.login(), true)) {
       var sql = Browser.encoded("x') OR true; DROP SCHEMA pgonce CASCADE; --");
-      assertThat(browser.page("/dead?channel=" + sql)).contains("There are no dead letters");
+      assertThat(browser.page("/dead?channel=" + sql)).contains("No dead letter fits");
       assertThat(browser.page("/channel/mails?show=dead&error=" + sql))
           .contains("No dead letter fits");
       assertThat(browser.page("/act?do=discard&channel=mails&all=yes&error=" + sql))

@@ -231,6 +231,33 @@ class PagesTest {
   }
 
   @Test
+  void whatWasHandledOffersNothingToDo(TestDatabase database) throws Exception {
+    database.execute("update pgonce.channel set history = interval '1 day'");
+    database.execute(
+        """
+        insert into pgonce.handled (subscription_id, id, created_at, due_at, claimed_at, handled_at, took, attempts, instance, skipped)
+        select s.id, 7, now(), now(), now(), now(), interval '5 ms', 1, 'mailer', false from pgonce.subscription s where s.of_channel = 'mails'
+        """);
+    try (var browser = new Browser(database.login(), true)) {
+      assertThat(browser.page("/channel/mails/7"))
+          .contains("HANDLED")
+          .doesNotContain("do=retry-now")
+          .doesNotContain("do=cancel")
+          .doesNotContain("payload");
+    }
+  }
+
+  /** As a pid it would be taken for a process of the server, which a person may end. */
+  @Test
+  void aProcessWithoutANameIsNotShownAsAPid(TestDatabase database) throws Exception {
+    database.execute("set pgonce.operator = 'pid 4711'; select pgonce.pause('mails', 'down')");
+    try (var browser = new Browser(database.login(), false)) {
+      assertThat(browser.page("/")).contains("by instance 'pid 4711' since");
+      assertThat(browser.page("/log")).contains("instance 'pid 4711'");
+    }
+  }
+
+  @Test
   void aMonitorSeesNoPayload(TestDatabase database) throws Exception {
     Stage.publish(database, "{\"secret\": 7}");
     try (var browser = new Browser(database.loginRole("looks", "pgonce_monitor"), true)) {
@@ -253,7 +280,7 @@ class PagesTest {
       assertThat(rows(browser.page(group))).isEqualTo(2);
       assertThat(rows(browser.page("/channel/mails?show=dead&error=0%25+of"))).isEqualTo(2);
       assertThat(rows(browser.page("/channel/mails?show=dead&error=_"))).isEqualTo(2);
-      assertThat(browser.page("/dead?channel=none")).contains("no dead letters");
+      assertThat(browser.page("/dead?channel=none")).contains("No dead letter fits");
     }
   }
 

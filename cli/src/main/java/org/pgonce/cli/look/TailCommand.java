@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.Json;
-import org.pgonce.cli.terminal.Table;
 import org.pgonce.operations.internal.sql.Database;
 import org.pgonce.operations.internal.sql.Rows;
+import org.pgonce.operations.internal.text.CellText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
@@ -82,7 +82,7 @@ public final class TailCommand extends DatabaseCommand {
     var line = new StringBuilder();
     for (var value : event) {
       if (value != null) {
-        line.append(line.isEmpty() ? "" : " ").append(Table.cell(value));
+        line.append(line.isEmpty() ? "" : " ").append(CellText.of(value));
       }
     }
     return line.toString();

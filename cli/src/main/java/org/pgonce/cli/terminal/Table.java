@@ -3,7 +3,6 @@ package org.pgonce.cli.terminal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.operations.internal.sql.Rows;
@@ -14,14 +13,13 @@ import org.pgonce.operations.internal.text.Printable;
 public final class Table {
 
   private static final String GAP = "  ";
-  private static final Pattern UNNAMED = Pattern.compile("pid \\d+");
 
   private Table() {}
 
   public static String of(Rows rows) {
     var lines = new ArrayList<List<String>>();
     lines.add(rows.columns().stream().map(name -> name.toUpperCase(Locale.ROOT)).toList());
-    rows.values().forEach(row -> lines.add(row.stream().map(Table::cell).toList()));
+    rows.values().forEach(row -> lines.add(row.stream().map(CellText::of).toList()));
     var widths = new ArrayList<Integer>();
     for (var column = 0; column < rows.columns().size(); column++) {
       var at = column;
@@ -69,21 +67,11 @@ public final class Table {
 
   /** Line breaks of a text stay, indented: it cannot pass for another value. */
   private static String lines(@Nullable Object value, int indent) {
-    return value instanceof String text && !UNNAMED.matcher(text).matches()
+    return value instanceof String text && !CellText.isUnnamed(text)
         ? text.strip()
             .lines()
             .map(Printable::line)
             .collect(Collectors.joining("\n" + " ".repeat(indent)))
-        : cell(value);
-  }
-
-  /**
-   * A value in one line. The name of a process that was given none is its number, which must not
-   * pass for a process of the server.
-   */
-  public static String cell(@Nullable Object value) {
-    return value instanceof String name && UNNAMED.matcher(name).matches()
-        ? "instance '" + name + "'"
         : CellText.of(value);
   }
 

@@ -42,7 +42,9 @@ final class DeadPage {
                     .formatted(Words.count(Queries.GROUPED)),
                 heads,
                 rows.objects().stream().map(one -> row(visit, may, one)).toList(),
-                "There are no dead letters.",
+                visit.parameter("channel") == null
+                    ? "There are no dead letters."
+                    : "No dead letter fits.",
                 null,
                 null)));
   }

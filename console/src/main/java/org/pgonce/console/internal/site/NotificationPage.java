@@ -30,7 +30,7 @@ import org.pgonce.operations.internal.sql.Rows;
 final class NotificationPage {
 
   private static final Set<String> ABSENT =
-      Set.of("DONE_OR_NEVER", "NOT_STORED", "NOT_COMMITTED_YET");
+      Set.of("DONE_OR_NEVER", "HANDLED", "NOT_STORED", "NOT_COMMITTED_YET");
 
   private record Event(@Nullable Instant at, String subscription, String what) {}
 

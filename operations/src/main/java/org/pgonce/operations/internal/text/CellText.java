@@ -7,6 +7,7 @@ import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -20,12 +21,15 @@ public final class CellText {
           .appendOffset("+HH:mm", "+00")
           .toFormatter(Locale.ROOT);
 
+  private static final Pattern UNNAMED = Pattern.compile("pid \\d+");
+
   private CellText() {}
 
   /**
    * Null is empty. Times are in the process's time zone, which the driver makes the session's too,
    * with its offset, to the second. Numbers are not grouped: ids and pids are copied into commands.
-   * Characters that a terminal or a page would obey are escaped.
+   * Characters that a terminal or a page would obey are escaped. The name of a process that was
+   * given none is its number, which must not pass for a process of the server.
    */
   public static String of(@Nullable Object value) {
     if (value == null) {
@@ -36,8 +40,15 @@ public final class CellText {
       return Durations.inWords(duration);
     } else if (value instanceof List<?> list) {
       return list.stream().map(CellText::of).collect(Collectors.joining(", "));
+    } else if (value instanceof String name && isUnnamed(name)) {
+      return "instance '" + name + "'";
     } else {
       return Printable.line(value.toString());
     }
+  }
+
+  /** Whether it is the name of a process that was given none. */
+  public static boolean isUnnamed(String name) {
+    return UNNAMED.matcher(name).matches();
   }
 }
