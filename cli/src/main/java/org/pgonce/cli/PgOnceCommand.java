@@ -115,6 +115,9 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
     var asks = Arrays.stream(arguments).anyMatch(one -> one.startsWith("--password"));
     if (isPasswordGiven(arguments)) {
       return refuse(terminal);
+    } else if (Arrays.stream(arguments).anyMatch(Terminal::isUnreadable)) {
+      terminal.err().println("pgonce: an argument holds " + Terminal.UNREADABLE);
+      return ExitStatus.USAGE;
     }
     var line =
         new CommandLine(new PgOnceCommand(terminal))

@@ -62,6 +62,21 @@ class ActTest {
     assertThat(cli.run("pause", "mails", "--because", " ").ends(1).err()).contains("not blank");
   }
 
+  /** Java puts one character for all that the locale does not know: another key, another reason. */
+  @Test
+  void whatTheLocaleCannotReadIsRefused() throws Exception {
+    assertThat(cli.run("publish", "mails", "\"Gr\uFFFD\uFFFDe\"", "--because", "x").ends(2).err())
+        .contains("LC_ALL=C.UTF-8");
+    cli.environment.put("PGONCE_OPERATOR", "J\uFFFDrg");
+    assertThat(cli.run("publish", "mails", "1", "--because", "x").ends(1).err())
+        .contains("PGONCE_OPERATOR holds a character")
+        .contains("LC_ALL=C.UTF-8");
+    assertThat(
+            database.queryLong(
+                "select count(*) from pgonce.notification where subscription_id > 0"))
+        .isZero();
+  }
+
   @ParameterizedTest
   @CsvSource({"redrive,redriven", "discard,discarded"})
   void deadLettersAreTakenByWhatIsGiven(String verb, String participle) throws Exception {

@@ -248,6 +248,9 @@ class LookTest {
   @Test
   void deadSaysWhereThereIsNoSuchChannelSubscriptionOrReason() throws Exception {
     assertThat(cli.run("dead", "mails").ends(0).out()).isEqualTo("no dead letters\n");
+    Cli.bury(database, 1, "REJECTED", "no such account");
+    assertThat(cli.run("dead", "mails", "--error", "%421%").ends(0).out())
+        .isEqualTo("no dead letter fits\n");
     assertThat(cli.run("dead", "mail").ends(1).err()).contains("channel \"mail\" is not installed");
     assertThat(cli.run("dead", "mail", "--group", "-o", "json").ends(1).err())
         .contains("channel \"mail\" is not installed");

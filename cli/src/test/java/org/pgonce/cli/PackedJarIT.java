@@ -159,6 +159,17 @@ class PackedJarIT {
     }
   }
 
+  /** As cron starts it. */
+  @Test
+  void withoutALocaleItPrintsWhatIsThere() throws Exception {
+    database.execute(
+        "select pgonce.publish('mails', '\"Grüße\"', delivery_key => 'für Ada', delay => '1 hour')");
+    var command = command("peek", "mails", "--payload", "-o", "json");
+    command.environment().put("LC_ALL", "C");
+    assertThat(ended(command).out()).contains("\"für Ada\"", "\"Grüße\"");
+    database.execute("select pgonce.cancel('mails', delivery_keys => array['für Ada'])");
+  }
+
   @Test
   void digitsAreTheSameInEveryCountry() throws Exception {
     Cli.bury(database, 1_234, "REJECTED", "no such account");

@@ -78,7 +78,8 @@ public final class DeadCommand extends DatabaseCommand {
               return statements.rows(
                   groups ? GROUPS : list, parameters.toArray(new @Nullable String[0]));
             });
-    output.print(terminal(), rows, "no dead letters", columns());
+    var none = ids.isEmpty() && filter.isAll() ? "no dead letters" : "no dead letter fits";
+    output.print(terminal(), rows, none, columns());
     return ExitStatus.DONE;
   }
 

@@ -1,7 +1,11 @@
 package org.pgonce.cli.terminal;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.InputStream;
 import java.io.PrintStream;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +26,10 @@ public record Terminal(
     Map<String, String> environment,
     @Nullable Supplier<char[]> askPassword) {
 
+  /** What is unreadable in an argument or a variable, and what to do. */
+  public static final String UNREADABLE =
+      "a character that cannot be read in the locale of this process: set LC_ALL=C.UTF-8";
+
   @SuppressWarnings("SystemConsoleNull") // it does here
   public static Terminal ofProcess() {
     // From Java 22 on there would be a console even where there is no terminal.
@@ -29,17 +37,36 @@ public record Terminal(
     var console = System.console();
     return new Terminal(
         System.in,
-        System.out,
-        System.err,
+        readable(System.out, FileDescriptor.out),
+        readable(System.err, FileDescriptor.err),
         console != null,
         System.getenv(),
         console == null ? null : () -> console.readPassword("Password: "));
   }
 
-  /** Null if it is not set, or empty. */
+  /** Where no locale is set, as for cron: UTF-8, as Java would print question marks. */
+  private static PrintStream readable(PrintStream stream, FileDescriptor descriptor) {
+    return Charset.forName(System.getProperty("native.encoding")).equals(StandardCharsets.US_ASCII)
+        ? new PrintStream(new FileOutputStream(descriptor), true, StandardCharsets.UTF_8)
+        : stream;
+  }
+
+  /**
+   * Null if it is not set, or empty.
+   *
+   * @throws FailedException if Java could not read it
+   */
   public @Nullable String variable(String name) {
     var value = environment.get(name);
+    if (value != null && isUnreadable(value)) {
+      throw new FailedException("%s holds %s".formatted(name, UNREADABLE));
+    }
     return value == null || value.isEmpty() ? null : value;
+  }
+
+  /** Whether Java has put a replacement for what the locale does not know. */
+  public static boolean isUnreadable(String text) {
+    return text.indexOf('\uFFFD') >= 0;
   }
 
   /** Overwrites the last line of progress; nothing where nobody watches. */
