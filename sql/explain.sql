@@ -90,7 +90,8 @@ DECLARE
   leaser constant integer := CASE WHEN present.token IS NOT NULL AND present.due_at > now THEN
     (SELECT h.pid FROM pgonce.held(target.id) h WHERE h.id = present.id AND h.leased_until IS NOT NULL LIMIT 1) END;
   leased constant boolean := present.token IS NOT NULL AND present.due_at > now AND (leaser IS NOT NULL OR channel.mode <> 'EXACTLY_ONCE');
-  ready_before bigint;
+  ready_before bigint[];
+  at_work bigint[];
   ready_since constant timestamptz := greatest(present.created_at, present.due_at);
   listening record;
   blocker record;
@@ -218,7 +219,7 @@ BEGIN
     RETURN;
   END IF;
   -- Of the first in line: a count has a bound, whatever waits.
-  SELECT count(*) FILTER (WHERE a.id < present.id), count(*) FILTER (WHERE a.since < ready_since), CASE WHEN count(*) >= 10000 THEN 'at least ' ELSE '' END
+  SELECT count(*) FILTER (WHERE a.id < present.id), coalesce(array_agg(a.id) FILTER (WHERE a.since < ready_since), '{}'), CASE WHEN count(*) >= 10000 THEN 'at least ' ELSE '' END
     INTO ahead, ready_before, at_least FROM (
     (SELECT n.id, n.created_at AS since FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id < present.id ORDER BY n.id LIMIT 10000)
     UNION ALL
@@ -247,7 +248,7 @@ BEGIN
     advice := 'Ask the primary: it may be at work there, or wait for a lock.';
     RETURN;
   END IF;
-  SELECT count(DISTINCT coalesce(h.pid, -h.id)) INTO busy FROM pgonce.held(target.id) h;
+  SELECT count(DISTINCT coalesce(h.pid, -h.id)), coalesce(array_agg(h.id), '{}') INTO busy, at_work FROM pgonce.held(target.id) h;
   detail := format('%s%s before it, %s of %s workers of %s listeners at work', at_least, ahead, busy, listening.workers, listening.alive - listening.outdated);
   -- Its holder may have ended, or another have come, between the look at it and that at the locks: then it moves.
   is_left := EXISTS (SELECT FROM pgonce.notification n WHERE n.subscription_id = target.id AND n.id = present.id AND n.xmax = holder)
@@ -264,7 +265,7 @@ BEGIN
     sessions := array_remove(ARRAY[wait.pid, wait.held_by], NULL);
     advice := coalesce('All workers are busy. ' || pgonce_private.wait_advice(wait.pid, wait.held_by),
       format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql));
-  ELSIF is_left AND (busy = 0 OR ready_before = 0) AND ready_since < now - interval '5 seconds' THEN
+  ELSIF is_left AND (busy = 0 OR ready_before <@ at_work) AND ready_since < now - interval '5 seconds' THEN
     cause := 'STARVED';
     advice := 'The listeners have workers and do not claim it: their pools have no connection to give, they cannot reach the database, or handlers whose sessions were ended still run, which their timeout ends. Look at their pools, logs and threads.';
   ELSE

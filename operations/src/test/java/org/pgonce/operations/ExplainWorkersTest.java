@@ -110,9 +110,29 @@ class ExplainWorkersTest extends ExplainStage {
         var statement = worker.createStatement()) {
       worker.setAutoCommit(false);
       statement.execute(
-          "select from pgonce.scheduled where subscription_id > 0 and id > %d for update"
-              .formatted(first));
+          "select from pgonce.scheduled where subscription_id > 0 and id = %d for update"
+              .formatted(first + 1));
       assertThat(explain(ORDERS, first).cause()).isEqualTo(Cause.WAITING);
+      worker.rollback();
+    }
+  }
+
+  /** A pool of one: its other workers have no connection for what comes next. */
+  @Test
+  void h57_whatComesNextWhileFreeWorkersClaimNothingIsStarved() throws Exception {
+    stage.database.execute(REGISTER.formatted("orders", 4));
+    var first = publish(ORDERS);
+    var second = publish(ORDERS);
+    var third = publish(ORDERS);
+    stage.database.execute(
+        "update pgonce.notification set created_at = now() - interval '1 minute' + id * interval '1 s' where subscription_id > 0");
+    try (var worker = stage.dataSource.getConnection()) {
+      hold(worker, "select from pgonce.notification where id = %d for update".formatted(first));
+      var answer = explain(ORDERS, second);
+      assertThat(answer.cause()).isEqualTo(Cause.STARVED);
+      assertThat(answer.detail()).isEqualTo("1 before it, 1 of 4 workers of 1 listeners at work");
+      assertThat(answer.advice()).contains("no connection to give");
+      assertThat(explain(ORDERS, third).cause()).isEqualTo(Cause.WAITING);
       worker.rollback();
     }
   }
