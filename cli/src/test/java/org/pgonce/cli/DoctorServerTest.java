@@ -1,9 +1,12 @@
 package org.pgonce.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
@@ -11,10 +14,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
+import org.postgresql.PGConnection;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.postgresql.jdbc.PreferQueryMode;
 
 /** Findings that take a server of their own; a test is named after its finding. */
 @Tag("all")
 class DoctorServerTest {
+
+  private static final Duration SOON = Duration.ofSeconds(45);
 
   private static Cli installed(TestDatabase database) throws Exception {
     new PgOnceInstalled().make(database);
@@ -88,6 +96,50 @@ class DoctorServerTest {
           .contains("lost one")
           .containsPattern(" waits since 2\\d{3}-");
       database.execute("rollback prepared 'lost one'");
+    }
+  }
+
+  /** A standby's message, as if a query of it had run for two million transactions. */
+  @Test
+  void standbyFeedback() throws Exception {
+    try (var server = TestServer.start(Map.of("wal_level", "replica", "max_wal_senders", "2"));
+        var database = server.createDatabase()) {
+      var cli = installed(database);
+      assertThat(DoctorFindings.names(cli)).doesNotContain("STANDBY_FEEDBACK");
+      var login = database.login();
+      var source = new PGSimpleDataSource();
+      source.setURL("jdbc:postgresql://%s:%d/postgres".formatted(login.host(), login.port()));
+      source.setUser(login.user());
+      source.setPassword(login.password());
+      source.setReplication("true");
+      source.setAssumeMinServerVersion("14"); // else the driver asks for no replication
+      source.setPreferQueryMode(PreferQueryMode.SIMPLE);
+      source.setApplicationName("reports");
+      try (var standby = source.getConnection()) {
+        var copy =
+            standby
+                .unwrap(PGConnection.class)
+                .getCopyAPI()
+                .copyDual(
+                    "START_REPLICATION PHYSICAL "
+                        + database.queryString("select pg_current_wal_flush_lsn()"));
+        var xmin = database.queryLong("select pg_current_xact_id()::text::bigint") - 2_000_000;
+        var message =
+            ByteBuffer.allocate(25)
+                .put((byte) 'h')
+                .putLong(0)
+                .putInt((int) xmin)
+                .putInt((int) (xmin >> 32))
+                .putInt(0)
+                .putInt(0)
+                .array();
+        copy.writeToCopy(message, 0, message.length);
+        copy.flushCopy();
+        await().atMost(SOON).until(() -> DoctorFindings.names(cli).contains("STANDBY_FEEDBACK"));
+        assertThat(DoctorFindings.one(cli, "STANDBY_FEEDBACK").get("what").asString())
+            .contains("standby \"reports\" at ")
+            .containsPattern("holds back 2\\d{6} transactions");
+      }
     }
   }
 

@@ -49,11 +49,22 @@ final class VacuumChecks {
                      CASE WHEN NOT s.active THEN 'is used by nobody' END,
                      CASE WHEN s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL THEN format('holds back %s transactions', greatest(age(s.xmin), age(s.catalog_xmin))) END))
               FROM pg_replication_slots s
-             WHERE NOT s.active AND s.restart_lsn IS NOT NULL OR greatest(age(s.xmin), age(s.catalog_xmin)) > 1000000
+             WHERE NOT s.active AND s.restart_lsn IS NOT NULL OR age(s.catalog_xmin) > 1000000
              ORDER BY s.slot_name LIMIT 20
             """,
             "It keeps the write-ahead log, until the disk is full, and may keep vacuum from removing what was handled.",
             "Start its consumer, or SELECT pg_drop_replication_slot(name); max_slot_wal_keep_size bounds it."),
+        Check.of(
+            WARNING,
+            "STANDBY_FEEDBACK",
+            """
+            SELECT format('standby "%s"%s, by server process %s, holds back %s transactions for a query of its own', r.application_name, ' at ' || host(r.client_addr), r.pid,
+                          age(coalesce(r.backend_xmin, s.xmin)))
+              FROM pg_stat_replication r LEFT JOIN pg_replication_slots s ON s.active_pid = r.pid
+             WHERE age(coalesce(r.backend_xmin, s.xmin)) > 1000000 ORDER BY r.pid LIMIT 20
+            """,
+            WHY,
+            "Look on the standby in pg_stat_activity for an old xact_start, and end that session. With hot_standby_feedback = off there the standby cancels such queries instead."),
         Check.of(
             WARNING,
             "PREPARED_TRANSACTION",
