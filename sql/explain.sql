@@ -73,6 +73,14 @@ AS $$
    GROUP BY f.last_error
 $$;
 
+-- Before a number of failing: whether there may be more than it has looked at.
+CREATE OR REPLACE FUNCTION pgonce_private.failing_at_least(subscription integer) RETURNS text
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+  SELECT CASE WHEN count(*) >= 10000 THEN 'at least ' ELSE '' END
+    FROM (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = failing_at_least.subscription ORDER BY d.due_at, d.id LIMIT 10000) f
+$$;
+
 -- Why one row of one subscription is not moving. Each cause hides those that follow: what a person must end comes before what time ends, and that before
 -- what a listener ends. since: when the cause began, where that is known. sessions: processes that the detail names.
 -- needs_person: here only for causes that time ends in some cases, and a person in others.
@@ -155,7 +163,7 @@ BEGIN
       SELECT coalesce(sum(f.number), 0) AS failed, coalesce(sum(f.number) FILTER (WHERE f.last_error = present.last_error), 0) AS alike INTO others
         FROM pgonce_private.failing(target.id, present.id) f;
       needs_person := present.attempts > 1 OR others.alike > 0;
-      detail := concat(detail, format('; %s more of the subscription have failed and wait, %s of them with the same error', others.failed, others.alike));
+      detail := concat(detail, format('; %s%s more of the subscription have failed and wait, %s of them with the same error', pgonce_private.failing_at_least(target.id), others.failed, others.alike));
     END IF;
     advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: that attempt may be under way until then, so retry_now passes it over.'
       WHEN present.attempts > 0 THEN format('Mend what fails: until then each attempt fails, and the last one (the 10th, unless its listener has ListenOptions.withMaxAttempts) makes a dead letter. Then wait, or have it tried at once: %s.', pgonce_private.call_for('retry_now', target, present.id))
@@ -348,7 +356,7 @@ BEGIN
       OR cause IN ('DEAD', 'BLOCKED_BY_DEAD', 'COPY_NOT_ADOPTED', 'LOCK_WAIT', 'PAUSED', 'NO_LISTENER', 'OUTDATED_LISTENERS', 'STARVED');
     -- Asked of the subscription, and not of one notification: what else is wrong in it.
     IF notification_id IS NULL AND cause <> 'DEAD' THEN
-      SELECT CASE WHEN cause <> 'RETRYING' THEN format('%s have failed and wait for their next attempt, %s of them with: %s', sum(f.number),
+      SELECT CASE WHEN cause <> 'RETRYING' THEN format('%s%s have failed and wait for their next attempt, %s of them with: %s', pgonce_private.failing_at_least(target.id), sum(f.number),
                     max(f.number), (array_agg(f.last_error ORDER BY f.number DESC))[1]) END AS words,
              max(f.number) > 1 OR max(f.attempts) > 1 AS again INTO failing
         FROM pgonce_private.failing(target.id) f HAVING count(*) > 0;

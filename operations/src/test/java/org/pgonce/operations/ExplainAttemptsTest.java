@@ -63,6 +63,22 @@ class ExplainAttemptsTest extends ExplainStage {
                                 .startsWith("Deploy listeners of the later version.")));
   }
 
+  /** It looks at the first 10,000. */
+  @Test
+  void explain_retryingSaysWhereMoreMayHaveFailed() throws Exception {
+    stage.database.execute(
+        """
+        insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)
+        select id, n, now() + interval '1 h', 1, now(), 'mail server says 421', '1' from pgonce.subscription, generate_series(1, 10001) n where of_channel = 'orders'
+        """);
+    assertThat(explain(ORDERS, 1).detail())
+        .endsWith(
+            "; at least 9999 more of the subscription have failed and wait, 9999 of them with the same error");
+    publish(ORDERS);
+    assertThat(operations.explain(ORDERS).get(0).detail())
+        .contains("besides, at least 10000 have failed and wait for their next attempt, 10000 of");
+  }
+
   @Test
   void explain_retryingWithItsErrorUntilWhen() throws Exception {
     var id = publish(ORDERS);
