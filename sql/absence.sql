@@ -99,6 +99,11 @@ AS $$
   HAVING count(*) > 0
 $$;
 
+-- Before a redrive of a dead letter whose handler had begun and must not run twice.
+CREATE OR REPLACE FUNCTION pgonce_private.unknown_outcome_advice() RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT 'What is OUTCOME_UNKNOWN may have been done: look there first, as a redrive runs it again. ' $$;
+
 CREATE OR REPLACE FUNCTION pgonce_private.outdated_advice(mend text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -156,7 +161,7 @@ BEGIN
     cause := 'DEAD';
     since := (SELECT max(l.died_at) FROM pgonce.dead_letter l WHERE l.subscription_id = target.id);
     detail := format('nothing waits; %s', dead);
-    advice := format('Look at what they died of: SELECT reason, error, count(*) FROM pgonce.dead_letter_status WHERE channel = %s GROUP BY 1, 2. When that is mended: %s. What is UNREADABLE stays as it is stored: mend the reader first (@JsonAlias, an upcaster).', quote_literal(channel.name), pgonce_private.call_for('redrive', target));
+    advice := CASE WHEN dead LIKE '% OUTCOME\_UNKNOWN%' THEN pgonce_private.unknown_outcome_advice() ELSE '' END || format('Look at what they died of: SELECT reason, error, count(*) FROM pgonce.dead_letter_status WHERE channel = %s GROUP BY 1, 2. When that is mended: %s. What is UNREADABLE stays as it is stored: mend the reader first (@JsonAlias, an upcaster).', quote_literal(channel.name), pgonce_private.call_for('redrive', target));
   ELSE
     cause := 'DONE_OR_NEVER';
     advice := format('What operators removed is in SELECT * FROM pgonce.operation_log WHERE channel IN (%s, ''*'').', quote_literal(channel.name));

@@ -132,7 +132,8 @@ BEGIN
       'leased until ' || date_trunc('second', until), 'which ' || pgonce_private.wait_words(wait.waits_for, wait.since, wait.held_by, wait.held_as));
     needs_person := pid IS NULL AND NOT leased;
     advice := CASE WHEN wait.held_by IS NOT NULL THEN pgonce_private.wait_advice(pid, wait.held_by)
-      WHEN leased THEN 'Wait for the handler or for the end of its lease: then another listener takes it over.'
+      WHEN leased THEN 'Wait for the handler or for the end of its lease: then '
+        || CASE channel.mode WHEN 'AT_MOST_ONCE' THEN 'it is a dead letter, OUTCOME_UNKNOWN, and runs no more by itself.' ELSE 'another listener takes it over.' END
       WHEN pid IS NULL THEN 'COMMIT PREPARED or ROLLBACK PREPARED that transaction.'
       ELSE format('Wait for the handler: pgonce.at_work has its last SQL. If it hangs: SELECT pg_terminate_backend(%s), which undoes its work, for another worker to do. Its own worker is free when the handler returns, or at the end of its time (ListenOptions.withHandlerTimeout).', pid) END;
     RETURN;
@@ -200,7 +201,8 @@ BEGIN
           UNION ALL
           (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = target.id AND d.order_key >= key AND d.order_key <= key AND d.id > blocker.id LIMIT 10000)) b));
       advice := CASE WHEN blocker.died_at IS NOT NULL
-        THEN format('When what failed is mended: %s. If it is not wanted: %s.', pgonce_private.call_for('redrive', target, blocker.id), pgonce_private.call_for('discard', target, blocker.id))
+        THEN CASE WHEN blocker.state LIKE '% (OUTCOME\_UNKNOWN: %' THEN pgonce_private.unknown_outcome_advice() ELSE '' END
+          || format('When what failed is mended: %s. If it is not wanted: %s.', pgonce_private.call_for('redrive', target, blocker.id), pgonce_private.call_for('discard', target, blocker.id))
         ELSE format('Ask why that one is not moving: SELECT * FROM pgonce.explain(%s, %s).', channel_sql, blocker.id) END;
       RETURN;
     END IF;
@@ -311,7 +313,8 @@ BEGIN
       created_at := dead.created_at;
       since := dead.died_at;
       detail := format('%s after %s attempts: %s', dead.reason, dead.attempts, dead.error);
-      advice := CASE dead.reason WHEN 'UNREADABLE' THEN 'The payload stays as it is stored: mend the reader (@JsonAlias, an upcaster), or publish another one. ' ELSE '' END
+      advice := CASE dead.reason WHEN 'UNREADABLE' THEN 'The payload stays as it is stored: mend the reader (@JsonAlias, an upcaster), or publish another one. '
+          WHEN 'OUTCOME_UNKNOWN' THEN pgonce_private.unknown_outcome_advice() ELSE '' END
         || format('When what failed it is mended: %s. If it is not wanted: %s.', pgonce_private.call_for('redrive', target, id), pgonce_private.call_for('discard', target, id));
       RETURN NEXT;
       CONTINUE;

@@ -67,6 +67,38 @@ class ExplainAtWorkTest extends ExplainStage {
         .isEqualTo(1);
   }
 
+  /** A second run is what the channel's mode is there to prevent. */
+  @Test
+  void s4_whatMayHaveBeenDoneIsLookedAtBeforeItRunsAgain() throws Exception {
+    var payments = install("payments", Mode.AT_MOST_ONCE, ChannelOptions.DEFAULT);
+    var id = publish(payments);
+    stage
+        .pgonce()
+        .listen(
+            payments,
+            QUICK,
+            (order, tx) -> {
+              begun.countDown();
+              goOn.await();
+            })
+        .start();
+    begun.await();
+    assertThat(explain(payments, id).advice())
+        .isEqualTo(
+            "Wait for the handler or for the end of its lease: then it is a dead letter, OUTCOME_UNKNOWN, and runs no more by itself.");
+    stage.database.execute(
+        """
+        insert into pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload)
+        select id, 1000, 1, now(), 'OUTCOME_UNKNOWN', 'its process ended', '1' from pgonce.subscription where of_channel = 'payments'
+        """);
+    var look =
+        "What is OUTCOME_UNKNOWN may have been done: look there first, as a redrive runs it again. ";
+    assertThat(explain(payments, 1000).advice()).startsWith(look + "When ").contains("redrive");
+    goOn.countDown();
+    stage.awaitSoon(() -> operations.explain(payments).get(0).cause() == Cause.DEAD);
+    assertThat(operations.explain(payments).get(0).advice()).startsWith(look).contains("redrive");
+  }
+
   /** Its lease is respected to its end, though the channel has none any more. */
   @Test
   void explain_atWorkOnALeaseFromBeforeTheChannelWasExactlyOnce() throws Exception {
