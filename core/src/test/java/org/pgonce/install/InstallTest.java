@@ -122,6 +122,33 @@ class InstallTest {
     assertThat(database.queryLong("select count(*) from pgonce.subscription")).isEqualTo(2);
   }
 
+  /** By psql, say, in several places at once, and beside a process that installs at its start. */
+  @Test
+  void h83_filesAndLibraryInstallAtOnce(TestDatabase database) throws Exception {
+    for (var run = 1; run <= 2; run++) { // a new schema, and one that is there
+      var all = new ArrayList<CompletableFuture<?>>();
+      all.add(CompletableFuture.runAsync(() -> PgOnce.using(database.unpooled()).install(CHANNEL)));
+      for (var n = 0; n < 4; n++) {
+        all.add(CompletableFuture.runAsync(() -> runFiles(database)));
+      }
+      for (var one : all) {
+        one.get(60, TimeUnit.SECONDS);
+      }
+    }
+    assertThat(database.queryLong("select count(*) from pgonce.channel")).isEqualTo(1);
+  }
+
+  private static void runFiles(TestDatabase database) {
+    try (var connection = database.unpooled().getConnection();
+        var statement = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      statement.execute(PgOnce.migration());
+      connection.commit();
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   /** In whatever order they were added. Else each would wait for what the other one has. */
   @Test
   void h83_anInstallationWaitsForAPauseWithoutAnyOfItsSubscriptions(TestDatabase database)
