@@ -214,6 +214,29 @@ class TableDriftTest {
         .hasMessageContaining("is fed by table public.author_old: drop that trigger first");
   }
 
+  /** As a table is partitioned that has rows. */
+  @Test
+  void h10_aPartitionedTableUnderTheNameOfOneOfItsPartitionsHasNoTrigger(TestDatabase database)
+      throws Exception {
+    database.execute("create table author (id bigint not null, name text)");
+    PgOnce.using(database.dataSource()).install(ADDED);
+    database.execute(
+        """
+        alter table author rename to author_1;
+        create table author (id bigint not null, name text) partition by range (id);
+        alter table author attach partition author_1 for values from (0) to (10)
+        """);
+    database.execute("insert into author values (1, 'Ann')");
+
+    assertThat(stored(database)).isZero();
+    assertThat(problems(database))
+        .anyMatch(
+            problem ->
+                problem.contains(
+                    "trigger \"pgonce_author_inserted\" on table public.author is missing"))
+        .anyMatch(problem -> problem.contains("table public.author_1 feeds this channel too"));
+  }
+
   /** It would be null from then on. */
   @Test
   void h10_aColumnThatIsRenamedOrDroppedUnderAComponentThatMayBeNullIsWarnedOf(

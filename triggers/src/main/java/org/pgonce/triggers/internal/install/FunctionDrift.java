@@ -21,11 +21,13 @@ final class FunctionDrift {
   private final CaptureFunction wanted;
   private final @Nullable InstalledFunction installed;
   private final @Nullable String subscriptions;
+  private final boolean firesOnTable;
 
   FunctionDrift(State state) {
     this.wanted = state.wanted();
     this.installed = state.function();
     this.subscriptions = state.subscriptions();
+    this.firesOnTable = !state.triggersOnTable().isEmpty();
   }
 
   /** Whether creating it again makes it as defined, or at least comes closer. */
@@ -101,13 +103,14 @@ final class FunctionDrift {
 
   /**
    * What became of the table, where the form of its triggers fits the table as it was when the
-   * channel was installed; null if nothing did. PostgreSQL (14 to 18) attaches a table that has
-   * triggers per statement, with transition tables too, and lets it inherit; such a trigger fires
-   * for statements that name its own table, and for no others.
+   * channel was installed; null if nothing did, or another table has its name. PostgreSQL (14 to
+   * 18) attaches a table that has triggers per statement, with transition tables too, and lets it
+   * inherit; such a trigger fires for statements that name its own table, and for no others.
    */
   @Nullable String formProblem() {
     var table = wanted.table();
     if (installed == null
+        || !firesOnTable
         || wanted.capture().filter().form() != null
         || isOfDefinition(installed, wanted)
         || !isOfDefinition(installed, wanted.beforeItsTableChanged())) {
