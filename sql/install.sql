@@ -127,7 +127,10 @@ BEGIN
   PERFORM pgonce_private.require_owner(channel);
   IF channel.feed <> install_channel.feed THEN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: %',
-      channel_name, channel.feed, install_channel.feed, pgonce_private.drop_sql(channel_name) USING ERRCODE = 'PO003';
+      channel_name, channel.feed, install_channel.feed,
+      concat(pgonce_private.drop_sql(channel_name), CASE WHEN channel.feed ^@ 'trigger on ' AND install_channel.feed ^@ 'trigger on ' THEN
+        format(' If it is the same table under another name, nothing has to be dropped. Install again after: UPDATE pgonce.channel SET feed = %L WHERE name = %L, as pgonce_owner',
+          install_channel.feed, channel_name) END) USING ERRCODE = 'PO003';
   END IF;
   IF channel.mode <> install_channel.mode THEN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with mode %, not %: migrate it with: SELECT pgonce.change_mode(%, %); then install again',

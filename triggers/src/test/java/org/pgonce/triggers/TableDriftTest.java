@@ -11,6 +11,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
 import org.pgonce.spi.Event;
@@ -235,6 +237,33 @@ class TableDriftTest {
                 problem.contains(
                     "trigger \"pgonce_author_inserted\" on table public.author is missing"))
         .anyMatch(problem -> problem.contains("table public.author_1 feeds this channel too"));
+  }
+
+  /** What waits was not lost by the rename, and is not lost by what check says of it. */
+  @ParameterizedTest
+  @CsvSource({
+    "alter table author rename to writer,writer",
+    "alter table author set schema app,app.author"
+  })
+  void h10_aTableThatGotAnotherNameKeepsItsChannelWithWhatWaits(
+      String rename, String name, TestDatabase database) throws Exception {
+    database.execute("create table author (id bigint not null, name text); create schema app");
+    var before = TriggerChannel.on("author", Author.class).afterInsert().named("added").build();
+    var after = TriggerChannel.on(name, Author.class).afterInsert().named("added").build();
+    PgOnce.using(database.dataSource()).install(before);
+    database.execute("insert into author values (1, 'Ann'); %s".formatted(rename));
+
+    var mend =
+        "UPDATE pgonce.channel SET feed = 'trigger on %s' WHERE name = 'added'".formatted(name);
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(after))
+        .hasMessageContaining(mend);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, after).get(0)).contains(mend);
+    }
+    database.execute(mend);
+    PgOnce.using(database.dataSource()).install(after).check(after);
+    database.execute("insert into %s values (2, 'Bob')".formatted(name));
+    assertThat(stored(database)).isEqualTo(2);
   }
 
   /** It would be null from then on. */

@@ -72,20 +72,30 @@ public final class ChannelSql {
 
   /** Brings an installed channel to its definition, from which this setting differs. */
   static String mend(Channel<?> channel, String setting) {
+    var isPublished = channel.feed() == ChannelFeed.PUBLISHED;
     var first =
         switch (setting) {
           case "mode" ->
               "SELECT pgonce.change_mode('%s', '%s');\n".formatted(channel.name(), channel.mode());
-          case "feed" -> "-- with everything that waits in it:\n" + drop(channel);
+          case "feed" ->
+              (isPublished ? "-- " : renamed(channel) + "-- else, ")
+                  + "with everything that waits in it:\n"
+                  + drop(channel);
           default -> "";
         };
     var feed =
-        channel.feed() == ChannelFeed.PUBLISHED
+        isPublished
             ? ""
             : "-- and PgOnce.install, or a migration printed for this database, for its "
                 + channel.feed().description()
                 + "\n";
     return first + install(channel) + feed;
+  }
+
+  /** The triggers of a table go with it. */
+  private static String renamed(Channel<?> channel) {
+    return "-- if its table got another name or schema, as pgonce_owner:\nUPDATE pgonce.channel SET feed = '%s' WHERE name = '%s';\n"
+        .formatted(quoted(channel.feed().description()), channel.name());
   }
 
   /** Not milliseconds: PostgreSQL 14 takes no more than 2^31 of them. */
