@@ -95,9 +95,18 @@ END
 $$;
 
 -- What may be called, what only these functions call, and the functions of triggers, which belong to the tables' owners or to those who installed them.
-CREATE SCHEMA IF NOT EXISTS pgonce AUTHORIZATION pgonce_owner;
-CREATE SCHEMA IF NOT EXISTS pgonce_private AUTHORIZATION pgonce_owner;
-CREATE SCHEMA IF NOT EXISTS pgonce_triggers AUTHORIZATION pgonce_owner;
+-- IF NOT EXISTS would take the right to create schemas where they are there, too.
+DO $$
+DECLARE
+  missing text;
+BEGIN
+  FOREACH missing IN ARRAY ARRAY['pgonce', 'pgonce_private', 'pgonce_triggers'] LOOP
+    IF to_regnamespace(missing) IS NULL THEN
+      EXECUTE format('CREATE SCHEMA %I AUTHORIZATION pgonce_owner', missing);
+    END IF;
+  END LOOP;
+END
+$$;
 
 SELECT pg_catalog.set_config('client_min_messages', pg_catalog.current_setting('pgonce.client_min_messages'), false);
 SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('pgonce.search_path'), false);

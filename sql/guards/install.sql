@@ -63,10 +63,12 @@ BEGIN
       EXECUTE change;
     END LOOP;
   END IF;
+  -- IF NOT EXISTS would take the right to create schemas where it is there, too.
+  IF to_regnamespace('pgonce_guards') IS NULL THEN
+    CREATE SCHEMA pgonce_guards AUTHORIZATION pgonce_owner;
+  END IF;
 END
 $$;
-
-CREATE SCHEMA IF NOT EXISTS pgonce_guards AUTHORIZATION pgonce_owner;
 
 SET ROLE pgonce_owner;
 

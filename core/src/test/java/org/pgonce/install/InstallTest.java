@@ -339,6 +339,11 @@ class InstallTest {
 
     database.execute("grant create on database %s to %s".formatted(database.name(), quoted));
     PgOnce.using(nobody.unpooled()).install(CHANNEL);
+
+    // A new release of the schema makes no schemas.
+    database.execute("revoke create on database %s from %s".formatted(database.name(), quoted));
+    database.execute("update pgonce.schema_version set version = 0");
+    PgOnce.using(nobody.unpooled()).install(CHANNEL);
   }
 
   /** As where a migration has installed, and the service's login was forgotten. */

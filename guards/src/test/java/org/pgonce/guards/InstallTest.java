@@ -173,6 +173,14 @@ class InstallTest {
     Guards.using(deployer.dataSource()).install();
     assertWorks(database);
     assertOwned(database);
+
+    // A new release makes no schema.
+    database.execute(
+        "revoke create on database %s from %s".formatted(database.name(), deployer.user()));
+    try (var connection = deployer.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute(Guards.migration());
+    }
   }
 
   /** Each function is for the roles that need it; three are for other functions only. */
