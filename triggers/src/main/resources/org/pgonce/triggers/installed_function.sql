@@ -1,10 +1,10 @@
 -- Beside the rest: the rights that pgonce.let_capture gives, as far as its text needs them. A plan may ask for a right before it looks at relkind, and
--- has_sequence_privilege fails for what is no sequence.
+-- has_sequence_privilege fails for what is no sequence. A partition, which may belong to another role, has its triggers by the table's right.
 SELECT p.oid::bigint, pg_catalog.pg_get_userbyid(p.proowner), p.prosecdef,
        pg_catalog.array_to_string(p.proconfig, E'\n'), p.prosrc,
        coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), ''),
        NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
-                    WHERE t.tgfoid = p.oid AND NOT t.tgisinternal AND NOT pg_catalog.has_table_privilege(p.proowner, t.tgrelid, 'TRIGGER')),
+                    WHERE t.tgfoid = p.oid AND t.tgparentid = 0 AND NOT t.tgisinternal AND NOT pg_catalog.has_table_privilege(p.proowner, t.tgrelid, 'TRIGGER')),
        NOT EXISTS (SELECT FROM pg_catalog.pg_class v JOIN pg_catalog.pg_namespace s ON s.oid = v.relnamespace
                     WHERE s.nspname = 'pgonce' AND v.relname = 'into_' || c.channel AND NOT pg_catalog.has_table_privilege(p.proowner, v.oid, 'INSERT')),
        (SELECT pg_catalog.string_agg(needed.what, E'\n') FROM (

@@ -8,17 +8,25 @@ import java.util.stream.Stream;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.records.internal.catalog.WatchedTable;
+import org.pgonce.triggers.TriggerForm;
 
 /**
  * Whether the roles have the rights that creating a channel's triggers, and running them, takes.
  */
 final class InstallRights {
 
+  // Each partition gets its copy of a trigger per row, and may belong to another role.
   private static final String ON_TABLE =
       """
-      SELECT pg_catalog.format('role %1$I may not create triggers on table %2$s: GRANT TRIGGER ON %2$s TO %1$I', current_user, c.oid::pg_catalog.regclass)
-        FROM pg_catalog.pg_class c
-       WHERE c.oid = CAST(CAST(? AS bigint) AS oid) AND NOT pg_catalog.has_table_privilege(c.oid, 'TRIGGER')
+      WITH RECURSIVE locked AS (
+        SELECT CAST(CAST(? AS bigint) AS oid) AS oid
+        UNION ALL
+        SELECT i.inhrelid FROM locked l JOIN pg_catalog.pg_inherits i ON i.inhparent = l.oid WHERE ?
+      )
+      SELECT pg_catalog.format('role %1$I may not create triggers on table %2$s: GRANT TRIGGER ON %2$s TO %1$I', current_user,
+               pg_catalog.string_agg(l.oid::pg_catalog.regclass::text, ', ' ORDER BY l.oid))
+        FROM locked l
+       WHERE NOT pg_catalog.has_table_privilege(l.oid, 'TRIGGER') HAVING count(*) > 0
       """;
   private static final String ON_SCHEMA =
       """
@@ -44,7 +52,7 @@ final class InstallRights {
     var obstacles = new ArrayList<String>();
     Stream.ofNullable(Rights.missingToInstall(connection)).forEach(obstacles::add);
     obstacles.addAll(lines(connection, ON_SCHEMA, table.oid()));
-    obstacles.addAll(lines(connection, ON_TABLE, table.oid()));
+    obstacles.addAll(lines(connection, ON_TABLE, table.oid(), createsOnPartitions(state, table)));
     var dropped = TriggerDrift.dropped(state).stream().map(TriggerDrift::dropByHand).toList();
     if (!dropped.isEmpty()) {
       obstacles.addAll(lines(connection, OF_OWNER, String.join("; ", dropped), table.oid()));
@@ -55,6 +63,13 @@ final class InstallRights {
           .forEach(obstacles::add);
     }
     return obstacles;
+  }
+
+  private static boolean createsOnPartitions(State state, WatchedTable table) {
+    return table.isPartitioned()
+        && state.wanted().triggers().stream()
+            .filter(trigger -> trigger.form() != TriggerForm.STATEMENT)
+            .anyMatch(trigger -> new TriggerDrift(trigger, state).isToBeReplaced());
   }
 
   private static List<String> lines(Connection connection, String sql, Object... parameters)
