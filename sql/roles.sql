@@ -54,8 +54,10 @@ BEGIN
     BEGIN
       EXECUTE format('GRANT pgonce_owner TO %I', current_user);
     EXCEPTION WHEN insufficient_privilege THEN
-      RAISE EXCEPTION 'pgonce: role "%" may not act as role pgonce_owner, which was there before, as it is where another database of this server has pgonce: let an administrator run "GRANT pgonce_owner TO %", then install again',
-        current_user, quote_ident(current_user) USING ERRCODE = 'insufficient_privilege';
+      RAISE EXCEPTION 'pgonce: role "%" may not act as role pgonce_owner, which was there before, as it is where another database of this server has pgonce: let an administrator run "%", then install again',
+        current_user, format(CASE WHEN NOT pg_has_role(current_user, 'pgonce_owner', 'MEMBER') THEN 'GRANT pgonce_owner TO %I'
+                                  WHEN current_setting('server_version_num')::integer >= 160000 THEN 'GRANT pgonce_owner TO %I WITH INHERIT TRUE, SET TRUE'
+                                  ELSE 'ALTER ROLE %I INHERIT' END, current_user) USING ERRCODE = 'insufficient_privilege';
     END;
   END IF;
   IF (to_regnamespace('pgonce') IS NULL OR to_regnamespace('pgonce_private') IS NULL OR to_regnamespace('pgonce_triggers') IS NULL)

@@ -346,6 +346,24 @@ class InstallTest {
     PgOnce.using(nobody.unpooled()).install(CHANNEL);
   }
 
+  @Test
+  void sql_whoIsAMemberAndInheritsNothingIsToldWhatToGrant(TestDatabase database) throws Exception {
+    PgOnce.using(database.unpooled()).install(); // the roles
+    var login = database.loginRole("deployer");
+    database.execute(
+        "alter role %1$s noinherit; grant pgonce_owner to %1$s".formatted(login.user()));
+    try (var connection = login.unpooled().getConnection();
+        var statement = connection.createStatement()) {
+      var refused =
+          assertThatThrownBy(() -> statement.execute(PgOnce.migration()))
+              .isInstanceOf(SQLException.class)
+              .actual();
+      database.execute(
+          refused.getMessage().replaceAll("(?s).* run \"(.*)\", then install.*", "$1"));
+      statement.execute(PgOnce.migration());
+    }
+  }
+
   /** As where a migration has installed, and the service's login was forgotten. */
   @Test
   void sql_whoMayNotUseAnInstalledSchemaIsToldWhatToGrant(TestDatabase database) throws Exception {
