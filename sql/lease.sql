@@ -126,33 +126,37 @@ BEGIN
 END
 $$;
 
--- Prolongs leases; returns the ids of those that are still held. Another claim gets the row only when its lease has expired. A lease that has expired
--- goes on if no other claim has taken the row, another row of its order key, or its permit since: a second statement looks with the key or the permit
--- locked. Of two rows that had the same permit one after the other, the later one goes on.
+-- Prolongs leases; returns the ids of those that are still held: their token is there, and they are not over. Another claim gets the row, its order key
+-- or its permit only when the lease is over. Others see its former end until this is committed. So this locks the key or the permit, as claims do: one
+-- that comes in between finds it locked. A lease whose key another transaction has locked is not prolonged this time. One that is over goes on if no
+-- other claim has taken the row, another row of its order key, or its permit since: a second statement looks behind the locks. Of two rows that had the
+-- same permit one after the other, the later one goes on.
 CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE
-  now constant timestamptz := clock_timestamp();
-  late bigint[];
+  mine bigint[];
+  now timestamptz;
 BEGIN
   PERFORM pgonce.bound_idle(least(greatest(lease_ms / 3, 1000), 30000)); -- its process tries again on another connection after that time
-  SELECT array_agg(l.id) INTO late
-    FROM (SELECT DISTINCT ON (s.order_key, s.key_permit) s.id, s.order_key, s.key_permit
-            FROM unnest(ids, tokens) AS h (id, token)
-            JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
-           WHERE s.order_key IS NOT NULL AND s.due_at <= now ORDER BY s.order_key, s.key_permit, s.due_at DESC) l
-   WHERE CASE WHEN l.key_permit IS NULL THEN pgonce_private.try_key(subscription, l.order_key) ELSE pgonce_private.try_key_permit(subscription, l.order_key, l.key_permit) END;
-  RETURN QUERY UPDATE pgonce.scheduled s
-       SET due_at = clock_timestamp() + lease_ms * interval '1 millisecond',
-           key_permit_until = CASE WHEN s.key_permit IS NOT NULL THEN clock_timestamp() + lease_ms * interval '1 millisecond' END
-      FROM unnest(ids, tokens) AS h (id, token)
-     WHERE s.subscription_id = subscription AND s.id = h.id AND s.token = h.token
-       AND (s.order_key IS NULL OR s.due_at > now
-            OR (s.id = ANY (late) AND (SELECT b.id FROM pgonce.scheduled b WHERE b.subscription_id = subscription AND b.order_key = s.order_key
-                                           AND b.token IS NOT NULL AND b.due_at > now
-                                           AND (s.key_permit IS NULL OR b.key_permit = s.key_permit AND b.key_permit_until > now) LIMIT 1) IS NULL))
-    RETURNING s.id;
+  -- The rows first, in one order: a renewal that got no answer may have them, and their keys, until it ends.
+  SELECT array_agg(l.id) INTO mine
+    FROM (SELECT s.id, s.order_key, s.key_permit FROM unnest(ids, tokens) AS h (id, token)
+            JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id AND s.token = h.token ORDER BY s.id FOR UPDATE OF s) l
+   WHERE CASE WHEN l.order_key IS NULL THEN true
+              WHEN l.key_permit IS NULL THEN pgonce_private.try_key(subscription, l.order_key)
+              ELSE pgonce_private.try_key_permit(subscription, l.order_key, l.key_permit) END;
+  now := clock_timestamp();
+  UPDATE pgonce.scheduled s
+     SET due_at = now + lease_ms * interval '1 millisecond',
+         key_permit_until = CASE WHEN s.key_permit IS NOT NULL THEN now + lease_ms * interval '1 millisecond' END
+   WHERE s.subscription_id = subscription AND s.id = ANY (mine)
+     AND (s.order_key IS NULL OR s.due_at > now
+          OR (SELECT b.id FROM pgonce.scheduled b WHERE b.subscription_id = subscription AND b.order_key = s.order_key
+                 AND b.token IS NOT NULL AND b.due_at > s.due_at
+                 AND (s.key_permit IS NULL OR b.key_permit = s.key_permit AND b.key_permit_until > s.due_at) LIMIT 1) IS NULL);
+  RETURN QUERY SELECT s.id FROM unnest(ids, tokens) AS h (id, token)
+    JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id AND s.token = h.token WHERE s.due_at > now;
 END
 $$;
 

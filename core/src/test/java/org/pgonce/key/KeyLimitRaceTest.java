@@ -161,10 +161,19 @@ class KeyLimitRaceTest {
   }
 
   private boolean renew(long id, String token) throws SQLException {
-    return stage.database.queryLong(
-            "select count(*) from pgonce.renew(%d, array[%d], array['%s'::uuid], 60000)"
-                .formatted(subscription, id, token))
-        == 1;
+    return stage.database.queryLong(renewal(id, token)) == 1;
+  }
+
+  /** By a transaction that is left open. */
+  private boolean renew(Connection connection, long id, String token) throws SQLException {
+    try (var row = connection.createStatement().executeQuery(renewal(id, token))) {
+      return row.next() && row.getLong(1) == 1;
+    }
+  }
+
+  private String renewal(long id, String token) {
+    return "select count(*) from pgonce.renew(%d, array[%d], array['%s'::uuid], 60000)"
+        .formatted(subscription, id, token);
   }
 
   private void delete(Connection connection, boolean due, long id) throws SQLException {
@@ -336,6 +345,41 @@ class KeyLimitRaceTest {
     assertThat(renew(2_000, token)).isFalse();
   }
 
+  /** Its renewal began in time, and the end that others see is over before that is committed. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void h53_aLeaseThatIsBeingRenewedKeepsItsPlace(boolean due) throws Exception {
+    var token = UUID.randomUUID().toString();
+    store(due, 1_000, "a");
+    store(due, 2_000, "a");
+    assertThat(lease(first, due, Duration.ofSeconds(2), token)).isEqualTo(1_000);
+    first.commit();
+    assertThat(renew(first, 1_000, token)).isTrue();
+    awaitLeasesOver();
+    assertThat(lease(second, due, LONG, null)).isNull();
+    second.rollback();
+    first.commit();
+    assertThat(lease(second, due, LONG, null)).isNull();
+  }
+
+  /** Somebody has the lock, as a key of the same hash would. */
+  @Test
+  void h53_aLeaseWhosePlaceIsLockedHoldsUntilItsEnd() throws Exception {
+    var token = UUID.randomUUID().toString();
+    store(false, 1_000, "a");
+    assertThat(lease(first, false, LONG, token)).isEqualTo(1_000);
+    first.commit();
+    var leased = "select due_at::text from pgonce.scheduled where id = 1000";
+    var end = stage.database.queryString(leased);
+    first.createStatement().execute("set test.refusals = 1");
+    assertThat(renew(first, 1_000, token)).isTrue();
+    first.commit();
+    assertThat(stage.database.queryString(leased)).isEqualTo(end);
+    assertThat(renew(first, 1_000, token)).isTrue();
+    first.commit();
+    assertThat(stage.database.queryString(leased)).isNotEqualTo(end);
+  }
+
   /** Both are over, and were leased to one process one after the other. */
   @Test
   void h53_ofTwoLeasesThatAreOverTheLaterGoesOn() throws Exception {
@@ -353,12 +397,16 @@ class KeyLimitRaceTest {
     store(false, id, "a");
     assertThat(lease(first, false, Duration.ofMillis(1), token)).isEqualTo(id);
     first.commit();
+    awaitLeasesOver();
+    return token;
+  }
+
+  private void awaitLeasesOver() {
     stage.awaitSoon(
         () ->
             stage.database.queryLong(
                     "select count(*) from pgonce.scheduled where token is not null and due_at >= clock_timestamp()")
                 == 0);
-    return token;
   }
 
   private static final String COUNT =

@@ -239,19 +239,48 @@ class OrderRaceTest {
     assertThat(renew(2_000, token)).isFalse();
   }
 
+  /** Its renewal began in time, and the end that others see is over before that is committed. */
+  @Test
+  void h53_aLeaseThatIsBeingRenewedKeepsItsKey() throws Exception {
+    var token = leased(Duration.ofSeconds(2));
+    try (var renewal =
+        first
+            .createStatement()
+            .executeQuery(
+                "select pgonce.renew(%d, array[2000], array['%s'::uuid], 60000)"
+                    .formatted(subscription, token))) {
+      assertThat(renewal.next()).isTrue();
+    }
+    awaitLeaseOver();
+    store(false, 1_000, "a"); // committed late
+    assertThat(lease(second, false, LONG, null)).isNull();
+    second.rollback();
+    first.commit();
+    assertThat(lease(second, false, LONG, null)).isNull();
+  }
+
   private String leasedAndOver() throws SQLException {
+    var token = leased(Duration.ofMillis(1));
+    awaitLeaseOver();
+    return token;
+  }
+
+  private String leased(Duration lease) throws SQLException {
     var token = UUID.randomUUID().toString();
     store(false, 2_000, "a");
     // The server ends a session that waits between a short lease and its commit.
     first.setAutoCommit(true);
-    assertThat(lease(first, false, Duration.ofMillis(1), token)).isEqualTo(2_000);
+    assertThat(lease(first, false, lease, token)).isEqualTo(2_000);
     first.setAutoCommit(false);
+    return token;
+  }
+
+  private void awaitLeaseOver() {
     stage.awaitSoon(
         () ->
             stage.database.queryLong(
                     "select count(*) from pgonce.scheduled where token is not null and due_at < clock_timestamp()")
                 == 1);
-    return token;
   }
 
   /**
