@@ -4,9 +4,9 @@ import java.util.Objects;
 import org.pgonce.internal.handle.ComposedHandler;
 
 /**
- * What a listener does with a notification. Runs on a thread of its own (a virtual one where the
- * JVM has them), never on the LISTEN connection or a driver's thread; several run at once, as
- * {@link ListenOptions#concurrency()} says, so it must be safe for that.
+ * What a listener does with a notification. Runs on a platform thread of its own, never on the
+ * LISTEN connection or a driver's thread; several run at once, as {@link
+ * ListenOptions#concurrency()} says, so it must be safe for that.
  *
  * @param <T> the channel's payload type
  */

@@ -12,7 +12,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.LongStream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -156,6 +158,43 @@ class AtLeastOnceTest {
     end.countDown();
     stage.awaitNothingWaits();
     assertThat(calls).hasValue(1);
+  }
+
+  /** They compute: virtual threads, which JDK 21 and later have, would keep the processors. */
+  @Test
+  void s9_leasesAreRenewedWhileHandlersKeepAllProcessorsBusy() throws Exception {
+    var busy = Runtime.getRuntime().availableProcessors();
+    var begun = new CountDownLatch(busy);
+    var end = new AtomicBoolean();
+    stage
+        .pgonce()
+        .listen(
+            CALLS,
+            SHORT.withConcurrency(busy),
+            (call, tx) -> {
+              begun.countDown();
+              while (!end.get()) {
+                Thread.onSpinWait();
+              }
+            })
+        .start();
+    try {
+      publish(LongStream.rangeClosed(1, busy).toArray());
+      Stage.awaitSoon(begun);
+      var first =
+          stage.database.queryString(
+              "select max(due_at)::text from pgonce.scheduled where token is not null");
+      stage.awaitSoon(
+          () ->
+              stage.database.queryLong(
+                      "select count(*) from pgonce.scheduled where token is not null and due_at > '"
+                          + first
+                          + "' and attempts = 1")
+                  == busy);
+    } finally {
+      end.set(true);
+    }
+    stage.awaitNothingWaits();
   }
 
   @Tag("all")

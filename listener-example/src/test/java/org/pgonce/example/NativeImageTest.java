@@ -66,7 +66,7 @@ class NativeImageTest {
 
   @Test
   void whatIsNamedIsThere() throws Exception {
-    for (var module : List.of("core", "pools", "jackson")) {
+    for (var module : List.of("pools", "jackson")) {
       for (var one : elements(read(module, "reflect-config.json")).toList()) {
         var name = one.get("name").asString();
         // Of other libraries those that this class path lacks are for others.

@@ -17,6 +17,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The threads of a listener but the listening one: workers, which run handlers or wait for the
  * database, and one timer, which hands work to them. Callers bound the number of workers.
+ *
+ * <p>They are platform threads. On virtual ones, a few handlers that compute, or block within a
+ * monitor up to JDK 23, keep all processors from what polls, renews leases and cuts handlers off.
  */
 public final class Threads implements AutoCloseable {
 
@@ -27,13 +30,12 @@ public final class Threads implements AutoCloseable {
 
   // Before it asks the machine for a thread again.
   private static final Duration SHORTAGE = Duration.ofMillis(250);
-  private static final String WORKER = "pgonce-worker-";
 
   private final ExecutorService workers;
   private final ScheduledThreadPoolExecutor timer;
 
   public Threads() {
-    this(virtualWhereTheyAre());
+    this(Executors.newCachedThreadPool(daemons("pgonce-worker-")));
   }
 
   Threads(ExecutorService workers) {
@@ -131,25 +133,6 @@ public final class Threads implements AutoCloseable {
   public void close() {
     timer.shutdownNow();
     workers.shutdownNow();
-  }
-
-  private static ExecutorService virtualWhereTheyAre() {
-    try {
-      return (ExecutorService)
-          Executors.class
-              .getMethod("newThreadPerTaskExecutor", ThreadFactory.class)
-              .invoke(null, virtual(WORKER));
-    } catch (ReflectiveOperationException none) {
-      return Executors.newCachedThreadPool(daemons(WORKER));
-    }
-  }
-
-  /** From JDK 21 on; the library is compiled for 17. They have no names of themselves. */
-  private static Object virtual(String prefix) throws ReflectiveOperationException {
-    var builder = Class.forName("java.lang.Thread$Builder");
-    var virtual = Thread.class.getMethod("ofVirtual").invoke(null);
-    var named = builder.getMethod("name", String.class, long.class).invoke(virtual, prefix, 1L);
-    return builder.getMethod("factory").invoke(named);
   }
 
   private static ThreadFactory daemons(String prefix) {

@@ -177,8 +177,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       var ran = loop.delivery.run(first, run);
       return ran ? Set.of(first.id()) : Set.of();
     } finally {
-      // A virtual thread with an interrupt that the handler left would close its socket at the next
-      // statement (JDK 21 and later), and settling needs it.
+      // What the handler left: settling must not meet it.
       Thread.interrupted();
       guarded.revoke();
     }

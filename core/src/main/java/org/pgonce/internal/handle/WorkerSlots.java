@@ -151,8 +151,7 @@ public final class WorkerSlots {
         thread = Thread.currentThread();
         handling.add(this);
       }
-      // Not within the monitor: to wait for the timer's lock there pins a virtual thread up to
-      // JDK 23.
+      // Not within the monitor: it waits for the timer's lock.
       overrun =
           threads.tickLater(
               subscribed.options().handlerTimeout(), () -> cutOff(begun, Cause.OVERRUN));

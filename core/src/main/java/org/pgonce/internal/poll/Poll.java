@@ -157,8 +157,7 @@ public final class Poll {
     if (registered) {
       removeFromRegistry();
     }
-    // An interrupt of a virtual thread (JDK 21 and later) closes its socket, and costs the pool a
-    // connection.
+    // An interrupt of it may cost the pool a connection.
     housekeeping.awaitEnd(end);
   }
 

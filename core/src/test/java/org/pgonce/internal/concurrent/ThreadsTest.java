@@ -39,7 +39,7 @@ class ThreadsTest {
   private static final Duration SOON = Duration.ofSeconds(20);
   private static final Channel<Integer> NUMBERS = Channel.of("numbers", Integer.class);
 
-  /** A log tells whose thread wrote a line, and virtual threads have no names of themselves. */
+  /** A log tells whose thread wrote a line. */
   @Test
   void aWorkerHasAName() throws Exception {
     try (var threads = new Threads()) {
