@@ -14,8 +14,9 @@ import java.util.Objects;
  *     times, before it counts
  * @param backoff the wait between attempts. Default {@link Backoff#DEFAULT}
  * @param handlerTimeout how long a handler may run before its session is ended and the attempt
- *     counts as failed; 10 ms to 24 hours. Default 5 minutes. If the process itself is frozen or
- *     cut off, the server ends the session once it has idled for this time and 5 s more
+ *     counts as failed; 10 ms to 24 hours. Default 5 minutes. In {@link Mode#EXACTLY_ONCE} it goes
+ *     uncounted if another worker claims the row before that is recorded. If the process itself is
+ *     frozen or cut off, the server ends the session once it has idled for this time and 5 s more
  * @param batch notifications that one transaction claims, handles, deletes and commits at most; 1
  *     to 1,000, default 1. If one of them fails, all are undone and handled one by one. After a
  *     deadlock or a serialization failure, which is not counted, this process makes no batch for 20

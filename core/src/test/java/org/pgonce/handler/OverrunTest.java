@@ -27,6 +27,7 @@ import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 import org.pgonce.wakeup.WatchedSource;
 
@@ -145,6 +146,52 @@ class OverrunTest {
     }
     // One whose time is over before it begins, on a busy machine, does not.
     assertThat(runs.get()).isBetween(1, 10);
+  }
+
+  /** As docs/guarantees.md says: the claim in between counts its own attempt, before it begins. */
+  @Test
+  void h45_anOverrunThatIsClaimedBeforeItIsRecordedMakesOneRunMore() throws Exception {
+    var runs = new AtomicInteger();
+    var claimed = new CountDownLatch(1);
+    var options = BRIEF.withHandlerTimeout(Duration.ofSeconds(1)).withConcurrency(1);
+    // Its session has been ended, and the record follows.
+    var slow =
+        TappedSource.over(
+            stage.dataSource,
+            (sql, real) -> {
+              if (sql.equals("ROLLBACK TO SAVEPOINT pgonce_terminate")) {
+                Unwilling.await(claimed);
+              }
+              return sql;
+            });
+    var begun = new CountDownLatch(1);
+    stage
+        .pgonce(slow)
+        .listen(
+            ORDERS,
+            options,
+            (order, tx) -> {
+              runs.incrementAndGet();
+              begun.countDown();
+              untilInterrupted();
+            })
+        .start();
+    stage.publish(1);
+    Stage.awaitSoon(begun);
+    stage
+        .pgonce()
+        .listen(
+            ORDERS,
+            options,
+            (order, tx) -> {
+              runs.incrementAndGet();
+              claimed.countDown();
+              throw new IllegalStateException("the next attempt");
+            })
+        .start();
+    await().atMost(SOON).until(() -> stage.deadLetters() == 1);
+    assertThat(runs).hasValue(2);
+    assertThat(stage.database.queryLong("select attempts from pgonce.dead_letter")).isEqualTo(1);
   }
 
   @Test
