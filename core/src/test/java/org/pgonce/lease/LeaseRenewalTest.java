@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -204,6 +205,41 @@ class LeaseRenewalTest {
       assertThat(endings.handled).containsExactly(1);
       assertThat(calls).hasValue(1);
     }
+  }
+
+  /** Each third of a lease from there on would be too late. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"AT_LEAST_ONCE", "AT_MOST_ONCE"})
+  void h65_aLeaseWhoseAnswerComesLateIsRenewedBeforeItsHandlerBegins(Mode mode) throws Exception {
+    var channel = Channel.of("calls", Order.class, mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    var left = new CompletableFuture<Long>();
+    try (var proxy = FaultProxy.to(stage.database);
+        var pool = pool(proxy)) {
+      stage
+          .pgonce(pool)
+          .listen(
+              channel, QUICK.withLease(LEASE.multipliedBy(2)), (call, tx) -> left.complete(left()))
+          .start();
+      var answer = proxy.holdAnswerTo("pgonce.lease(");
+      publish(channel, 1);
+      answer.awaitSprung(Stage.SOON);
+      var leased = System.nanoTime();
+      stage.awaitSoon(() -> System.nanoTime() - leased > LEASE.toNanos() * 3 / 2);
+      answer.release();
+      assertThat(left.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS))
+          .isGreaterThan(LEASE.toMillis());
+      stage.awaitNothingWaits();
+    }
+    assertThat(stage.deadLetters()).isZero();
+  }
+
+  /** Milliseconds of the lease. */
+  private long left() throws SQLException {
+    return stage.database.queryLong(
+        "select (extract(epoch from due_at - clock_timestamp()) * 1000)::bigint from pgonce.scheduled where token is not null");
   }
 
   private long leasedUntil() throws SQLException {

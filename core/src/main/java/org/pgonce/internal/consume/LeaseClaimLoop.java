@@ -16,7 +16,6 @@ import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.context.Quarantine.Stay;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
-import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.spi.Event.WaitCause;
@@ -82,7 +81,7 @@ final class LeaseClaimLoop extends ClaimLoop {
     private final boolean due;
     private long asked; // by System.nanoTime()
     private List<Claim> found = List.of();
-    private @Nullable Claim leased; // null as well if it became a dead letter, or was postponed
+    private @Nullable Claim leased; // null as well if it is a dead letter, postponed, or over
     private @Nullable Stay stay;
     private boolean isRefused; // the database did not even look: the mode is being changed
 
@@ -93,9 +92,12 @@ final class LeaseClaimLoop extends ClaimLoop {
     void take() throws SQLException {
       try {
         found = cursors.claim(due, this::take, after -> take(KeyLook.behind(after)).claims());
+        if (leased != null && isOver(leased)) {
+          leased = null;
+        }
       } catch (SQLException e) {
-        if (leased != null && LostConnection.isLikely(e)) {
-          // Whether it is leased is not known; that its handler has not begun is.
+        if (leased != null) {
+          // Whether it is leased may not be known; that its handler has not begun is.
           settlement.giveBack(leased);
         }
         throw e;
@@ -150,9 +152,12 @@ final class LeaseClaimLoop extends ClaimLoop {
       return Settlement.leaseAgain(transaction, died, rules.lease());
     }
 
-    /** If the answer took longer than the lease, another process may have the row by now. */
-    boolean isOver(Claim claim) throws SQLException {
-      if (System.nanoTime() - asked <= subscribed.options().lease().toNanos()
+    /**
+     * If the answer took so long that the first renewal would be late, it is renewed at once.
+     * Another process may have the row by then.
+     */
+    private boolean isOver(Claim claim) throws SQLException {
+      if (System.nanoTime() - asked <= renewals.interval.toNanos()
           || renewals.renew(List.of(claim)).contains(claim.id())) {
         return false;
       }
@@ -173,9 +178,9 @@ final class LeaseClaimLoop extends ClaimLoop {
   }
 
   /** Runs the handler and settles; false if this worker's slot is lost, or none may begin. */
-  private boolean handle(Lease lease, Worker worker) throws SQLException {
+  private boolean handle(Lease lease, Worker worker) {
     var claim = lease.leased;
-    if (claim == null || lease.isOver(claim)) {
+    if (claim == null) {
       return true;
     }
     var attempt = new LeaseAttempt(this, claim);

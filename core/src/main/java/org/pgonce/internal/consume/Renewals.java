@@ -33,7 +33,7 @@ final class Renewals {
   private final Registration<?> subscribed;
   private final Transactions transactions;
   private final Duration lease;
-  private final Duration interval;
+  final Duration interval;
   private final Duration afterFailure;
   private final Map<Claim, Runnable> held = new ConcurrentHashMap<>();
   private final RepeatedTask renewals;
