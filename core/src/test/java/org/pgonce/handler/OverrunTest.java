@@ -8,6 +8,7 @@ import static org.pgonce.stage.Stage.SOON;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -17,10 +18,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
 import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.Publisher;
 import org.pgonce.Status;
 import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
@@ -146,6 +150,46 @@ class OverrunTest {
     }
     // One whose time is over before it begins, on a busy machine, does not.
     assertThat(runs.get()).isBetween(1, 10);
+  }
+
+  /** It has stopped half-way: that is no success. */
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void h45_aHandlerThatReturnsForItsInterruptHasFailed(Mode mode) throws Exception {
+    var channel = Channel.of(mode.name().toLowerCase(Locale.ROOT), Stage.Order.class, mode);
+    PgOnce.using(stage.dataSource).install(channel);
+    var runs = new AtomicInteger();
+    var ends = new CopyOnWriteArrayList<String>();
+    Observer observer =
+        event -> {
+          if (event instanceof Event.Handled || event instanceof Event.BroadcastDropped) {
+            ends.add(event.getClass().getSimpleName() + " " + runs.get());
+          }
+        };
+    stage
+        .pgonce(PgOnce.builder(stage.dataSource).observer(observer))
+        .listen(
+            channel,
+            QUICK.withConcurrency(1).withHandlerTimeout(Duration.ofSeconds(1)),
+            (order, tx) -> {
+              var run = runs.incrementAndGet();
+              tx.update("insert into effect values (?, 'begun')", run);
+              if (run == 1) {
+                try {
+                  untilInterrupted();
+                } catch (InterruptedException e) {
+                  return;
+                }
+              }
+            })
+        .start();
+    try (var connection = stage.dataSource.getConnection()) {
+      Publisher.standard().publish(connection, channel, new Stage.Order(1, "item"));
+    }
+    await().atMost(SOON).until(() -> stage.deadLetters() + ends.size() == 1);
+    assertThat(ends).doesNotContain("Handled 1");
+    assertThat(stage.database.queryLong("select count(*) from effect where id = 1")).isZero();
+    assertThat(stage.deadLetters()).isEqualTo(mode == Mode.AT_MOST_ONCE ? 1 : 0);
   }
 
   /** As docs/guarantees.md says: the claim in between counts its own attempt, before it begins. */

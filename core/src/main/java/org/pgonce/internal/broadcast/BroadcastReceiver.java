@@ -186,8 +186,8 @@ public final class BroadcastReceiver implements PollTarget {
       } finally {
         Thread.interrupted(); // what the handler left: the commit must not meet it
       }
-      if (transaction.tx().hasCallbacks() && slot.isCutOff()) {
-        return () -> {}; // a commit might fail, and not be known to
+      if (slot.isCutOff()) {
+        return () -> {}; // it may have returned for its interrupt, half-way
       }
       transaction.commit();
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);

@@ -64,8 +64,8 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
         loop.renewals.letGo(claim);
       }
       var inHandler = Duration.ofNanos(System.nanoTime() - begun);
-      if (transaction.tx().hasCallbacks() && slot.isCutOff()) {
-        return settlement.afterFailure(); // a commit might fail, and not be known to
+      if (slot.isCutOff()) {
+        return settlement.afterFailure(); // it may have returned for its interrupt, half-way
       }
       var left = acknowledge(slot, handled, inHandler);
       loop.reports.settled(claim, handled, inHandler);

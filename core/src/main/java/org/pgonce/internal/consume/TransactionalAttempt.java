@@ -136,8 +136,8 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       Duration inHandler,
       WorkerSlots.Slot slot)
       throws SQLException {
-    if (run.hasCallbacks() && slot.isCutOff()) {
-      return settlement.afterFailure(); // a commit might fail, and not be known to
+    if (slot.isCutOff()) {
+      return settlement.afterFailure(); // it may have returned for its interrupt, half-way
     }
     try {
       var left =
