@@ -126,12 +126,12 @@ BEGIN
 END
 $$;
 
--- Prolongs leases; returns the ids of those that are still held: their token is there, and they are not over. Another claim gets the row, its order key
+-- Prolongs leases; returns the tokens of those that are still held: they are there, and not over. Another claim gets the row, its order key
 -- or its permit only when the lease is over. Others see its former end until this is committed. So this locks the key or the permit, as claims do: one
 -- that comes in between finds it locked. A lease whose key another transaction has locked is not prolonged this time. One that is over goes on if no
 -- other claim has taken the row, another row of its order key, or its permit since: a second statement looks behind the locks. Of two rows that had the
 -- same permit one after the other, the later one goes on.
-CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE
@@ -155,7 +155,7 @@ BEGIN
           OR (SELECT b.id FROM pgonce.scheduled b WHERE b.subscription_id = subscription AND b.order_key = s.order_key
                  AND b.token IS NOT NULL AND b.due_at > s.due_at
                  AND (s.key_permit IS NULL OR b.key_permit = s.key_permit AND b.key_permit_until > s.due_at) LIMIT 1) IS NULL);
-  RETURN QUERY SELECT s.id FROM unnest(ids, tokens) AS h (id, token)
+  RETURN QUERY SELECT s.token FROM unnest(ids, tokens) AS h (id, token)
     JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id AND s.token = h.token WHERE s.due_at > now;
 END
 $$;

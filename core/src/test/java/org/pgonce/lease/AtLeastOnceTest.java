@@ -269,6 +269,33 @@ class AtLeastOnceTest {
         .isEqualTo("attempt 2");
   }
 
+  /** As if the database had been away for longer than the lease: the next run is here too. */
+  @Test
+  void h51_whoHasLostItsLeaseToItsOwnProcessIsInterrupted() throws Exception {
+    var interrupted = new CountDownLatch(1);
+    stage
+        .pgonce()
+        .listen(
+            CALLS,
+            SHORT,
+            (call, tx) -> {
+              if (call.attempt() == 1) {
+                stage.database.execute(
+                    "update pgonce.scheduled set due_at = clock_timestamp() where token is not null");
+                try {
+                  new CountDownLatch(1).await();
+                } finally {
+                  interrupted.countDown();
+                }
+              }
+              interrupted.await();
+            })
+        .start();
+    publish(1);
+    Stage.awaitSoon(interrupted);
+    stage.awaitNothingWaits();
+  }
+
   @Test
   void h51_theEndOfALostLeaseIsNoSuccess() throws Exception {
     var handled = new CopyOnWriteArrayList<Integer>();

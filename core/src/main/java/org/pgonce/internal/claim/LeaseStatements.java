@@ -25,7 +25,7 @@ public final class LeaseStatements {
       """
           .formatted(Claim.COLUMNS);
   private static final String RENEW =
-      "SELECT r.id FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (id)";
+      "SELECT r.token FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (token)";
 
   private LeaseStatements() {}
 
@@ -73,15 +73,15 @@ public final class LeaseStatements {
     }
   }
 
-  /** Prolongs the leases of one subscription; returns the ids of those that are still held. */
-  public static Set<Long> renew(
+  /** Prolongs the leases of one subscription; returns the tokens of those that are still held. */
+  public static Set<String> renew(
       Connection transaction, int subscription, Collection<Claim> held, Duration lease)
       throws SQLException {
     return Set.copyOf(
         Statements.rows(
             transaction,
             RENEW,
-            row -> row.getLong("id"),
+            row -> row.getString("token"),
             subscription,
             Statements.array(held.stream().map(Claim::id).toList()),
             Statements.array(held.stream().map(Claim::token).toList()),

@@ -158,7 +158,7 @@ final class LeaseClaimLoop extends ClaimLoop {
      */
     private boolean isOver(Claim claim) throws SQLException {
       if (System.nanoTime() - asked <= renewals.interval.toNanos()
-          || renewals.renew(List.of(claim)).contains(claim.id())) {
+          || renewals.renew(List.of(claim)).contains(claim.token())) {
         return false;
       }
       LOG.warn(

@@ -80,7 +80,7 @@ final class Renewals {
       now.forEach(
           (claim, whenLost) -> {
             // Nothing of this process has changed the row: what does that lets go of it first.
-            if (!kept.contains(claim.id()) && held.remove(claim) != null) {
+            if (!kept.contains(claim.token()) && held.remove(claim) != null) {
               LOG.warn(
                   "pgonce: the lease of {} of channel {} is over before its handler returned: another has it, or it was deleted",
                   claim,
@@ -101,8 +101,8 @@ final class Renewals {
     return interval;
   }
 
-  /** Renews these leases at once; returns the ids of those that are still held. */
-  Set<Long> renew(Collection<Claim> claims) throws SQLException {
+  /** Renews these leases at once; returns the tokens of those that are still held. */
+  Set<String> renew(Collection<Claim> claims) throws SQLException {
     var subscription = subscribed.installed().subscription();
     return transactions.run(
         transaction -> LeaseStatements.renew(transaction, subscription, claims, lease));
