@@ -5,9 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.guards.GuardTest.CHARGE;
 import static org.pgonce.guards.GuardTest.PAYMENT;
 
+import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.sql.DataSource;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -181,5 +185,54 @@ class GuardFaultTest {
     database.execute("update pgonce_guards.guard set unknown_at = clock_timestamp()");
     assertThat(pay("order-1")).isInstanceOf(GuardResult.Unknown.class);
     assertThat(bank.calls("charge")).isEqualTo(1);
+  }
+
+  /** As one that routes by what the thread has, which the call has taken away. */
+  @Test
+  void h51_whateverTheDataSourceThrowsTheOutcomeIsReportedWithTheResponse() {
+    var open = new AtomicBoolean(true);
+    var routing = Guards.using(whileIsTrue(open, database.unpooled()));
+    assertThatThrownBy(
+            () ->
+                routing.once(
+                    PAYMENT,
+                    "order-1",
+                    CHARGE,
+                    () -> {
+                      open.set(false);
+                      return charge();
+                    }))
+        .isInstanceOfSatisfying(
+            OutcomeNotRecordedException.class,
+            e -> assertThat(e.response()).contains(new Receipt("charge 1")))
+        .hasMessageContaining("could not be recorded")
+        .hasMessageContaining("no target for this thread");
+    open.set(true);
+    var reset = new IOException("reset");
+    assertThatThrownBy(
+            () ->
+                routing.once(
+                    PAYMENT,
+                    "order-2",
+                    CHARGE,
+                    () -> {
+                      open.set(false);
+                      throw reset;
+                    }))
+        .isInstanceOf(OutcomeNotRecordedException.class)
+        .hasSuppressedException(reset);
+  }
+
+  private static DataSource whileIsTrue(AtomicBoolean open, DataSource real) {
+    return (DataSource)
+        Proxy.newProxyInstance(
+            GuardFaultTest.class.getClassLoader(),
+            new Class<?>[] {DataSource.class},
+            (proxy, method, arguments) -> {
+              if (!open.get()) {
+                throw new IllegalStateException("no target for this thread");
+              }
+              return method.invoke(real, arguments);
+            });
   }
 }

@@ -66,7 +66,7 @@ public final class Failures {
    * As {@link #inWords}, with the server's hint if the driver has kept it. pgjdbc-ng has not:
    * pgonce's own functions say in their message what to do.
    */
-  public static String withHint(SQLException failure) {
+  public static String withHint(Exception failure) {
     var server =
         failure instanceof PSQLException postgres ? postgres.getServerErrorMessage() : null;
     var hint = server == null ? null : server.getHint();

@@ -94,7 +94,7 @@ public final class GuardService {
   private static void recordFailure(Connection transaction, Attempt attempt, Exception failure) {
     try {
       var unused = GuardStatements.finish(transaction, attempt, attempt.threw(failure));
-    } catch (SQLException aborted) {
+    } catch (SQLException | RuntimeException aborted) {
       // Then it can only be rolled back. Not added as suppressed: pgjdbc-ng throws one and the same
       // object for every closed connection.
     }

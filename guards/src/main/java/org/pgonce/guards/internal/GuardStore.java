@@ -221,11 +221,12 @@ record GuardStore(
       for (var attempt = 1; ; attempt++) {
         try {
           return recording.of(what);
-        } catch (SQLException e) {
-          if (isAboutTexts(e)) {
+        } catch (SQLException | RuntimeException e) { // A data source may throw either.
+          if (e instanceof SQLException refused && isAboutTexts(refused)) {
             // Not the texts' encoding, nor their size, may keep the outcome from being stored.
             what =
-                outcome.withoutTexts("its text could not be stored: SQLState " + e.getSQLState());
+                outcome.withoutTexts(
+                    "its text could not be stored: SQLState " + refused.getSQLState());
           }
           if (attempt == ATTEMPTS_TO_RECORD) {
             throw new OutcomeNotRecordedException(
