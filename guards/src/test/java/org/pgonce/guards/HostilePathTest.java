@@ -3,6 +3,7 @@ package org.pgonce.guards;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
@@ -167,6 +168,27 @@ class HostilePathTest {
     assertThat(guards.find(guard.key("k"))).isPresent();
     var sequence = Guard.of("fulfilment", String.class, String.class);
     guards.run(sequence, "k", "r", s -> s.once("a", String.class, () -> "b")).orElseThrow();
+    guards.run(sequence, "l", "r", s -> s.repeatable("a", String.class, () -> "b")).orElseThrow();
+    try (var transaction = exposed().getConnection()) {
+      transaction.setAutoCommit(false);
+      guards.inTransaction(transaction, guard, "t", "r", () -> "done").orElseThrow();
+      transaction.commit();
+    }
+    for (var key : List.of("probed", "settled")) {
+      guards.once(
+          guard,
+          key,
+          "r",
+          () -> {
+            throw new IOException("reset");
+          });
+    }
+    assertThat(guards.open("payment", 10)).hasSize(2);
+    guards.probe(guard.key("probed"), String.class, () -> GuardAnswer.happened("found"));
+    guards.settle(
+        guard.key("settled"), String.class, GuardAnswer.happened("found"), "ada", "on paper");
+    assertThat(guards.open(10)).isEmpty();
+    assertThat(guards.purge(10)).isZero();
     assertThat(ask(BOUND)).as("what is bound").isNull();
     run(InstallTest.uninstallScript());
     assertThat(ask("select pg_catalog.string_agg(distinct what, ', ') from public.loot"))

@@ -97,7 +97,9 @@ class RecoveryPointsTest {
                         throw new AssertionError("two runs at once");
                       });
               assertThat(other).isInstanceOf(GuardResult.InProgress.class);
-              assertThat(guards.open("fulfilment", 10)).hasSize(1);
+              var listed = guards.open("fulfilment", 10);
+              assertThat(listed).hasSize(1);
+              assertThat(listed.get(0).repeatable()).as("it is at work").isFalse();
               return steps.once("charge", String.class, () -> outside.call("charge"));
             });
     assertThat(result.orElseThrow()).isEqualTo("charge 1");

@@ -25,12 +25,12 @@ final class GuardStatements {
   // The functions and operators are qualified: in the caller's transaction its search_path holds.
   private static final String STATE =
       """
-      SELECT g.scope, g.key, g.step, g.outcome, %s, g.attempt, g.instance, g.role, g.error,
+      SELECT g.scope, g.key, g.step, g.outcome, g.repeatable, g.attempt, g.instance, g.role, g.error,
              (extract(epoch FROM g.started_at) OPERATOR(pg_catalog.*) 1000000::numeric)::bigint,
              (extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) g.started_at) OPERATOR(pg_catalog.*) 1000::numeric)::bigint
       """;
   private static final String ROW =
-      STATE.formatted("g.repeatable")
+      STATE
           + ", g.token::pg_catalog.text, pg_catalog.encode(g.fingerprint, 'hex'), g.settled_by, g.response FROM ";
 
   private static final String BEGIN =
@@ -52,8 +52,13 @@ final class GuardStatements {
       ROW + "pgonce_guards.settle_guard(?, ?, ?, ?, ?, ?, ?, ?) AS g";
   // The view shows calls that have failed for good as well.
   private static final String OPEN =
-      STATE.formatted("g.kind OPERATOR(pg_catalog.=) 'SEQUENCE'")
-          + " FROM pgonce_guards.guard_status AS g WHERE (?::pg_catalog.text IS NULL OR g.scope = ?) AND NOT (g.kind = 'CALL' AND g.outcome = 'FAILED') ORDER BY g.started_at LIMIT ?";
+      STATE
+          + """
+             FROM pgonce_guards.guard_status AS g
+            WHERE (?::pg_catalog.text IS NULL OR g.scope OPERATOR(pg_catalog.=) ?)
+              AND NOT (g.kind OPERATOR(pg_catalog.=) 'CALL' AND g.outcome OPERATOR(pg_catalog.=) 'FAILED')
+            ORDER BY g.started_at LIMIT ?
+            """;
   private static final String PURGE = "SELECT pgonce_guards.guard_purge(?)";
 
   private GuardStatements() {}
