@@ -183,6 +183,31 @@ class InstallTest {
     }
   }
 
+  @Test
+  void h34_whoMayNotIsToldWhatToGrantAndWhereNothingIsInstalledWhatToDo(TestDatabase database)
+      throws Exception {
+    var nobody = database.loginRole("nobody").dataSource();
+    var guards = Guards.using(nobody);
+    for (var missing : List.of("Guards.install()", "GRANT pgonce_guard TO")) {
+      assertThatThrownBy(() -> guards.once(PAYMENT, "k", "r", () -> "done"))
+          .hasMessageContaining("the call was not made")
+          .hasMessageContaining(missing);
+      assertThatThrownBy(() -> guards.open(10)).hasMessageContaining(missing);
+      assertThatThrownBy(() -> guards.find(PAYMENT.key("k"))).hasMessageContaining(missing);
+      try (var transaction = nobody.getConnection()) {
+        transaction.setAutoCommit(false);
+        assertThatThrownBy(() -> guards.inTransaction(transaction, PAYMENT, "k", "r", () -> "done"))
+            .isInstanceOf(SQLException.class)
+            .hasMessageContaining(missing);
+      }
+      Guards.using(database.dataSource()).install();
+    }
+    var shop = Guards.using(database.loginRole("shop", "pgonce_guard").dataSource());
+    assertThatThrownBy(() -> shop.release(PAYMENT.key("k"), "ada", "why"))
+        .hasMessageContaining("permission denied")
+        .hasMessageContaining("pgonce_admin");
+  }
+
   /** Each function is for the roles that need it; three are for other functions only. */
   @Test
   void h34_eachRoleMayCallWhatItNeeds(TestDatabase database) throws Exception {

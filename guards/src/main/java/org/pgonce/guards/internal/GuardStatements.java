@@ -8,6 +8,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +61,21 @@ final class GuardStatements {
             ORDER BY g.started_at LIMIT ?
             """;
   private static final String PURGE = "SELECT pgonce_guards.guard_purge(?)";
+
+  private static final String NOT_INSTALLED =
+      "Guards are not installed in this database, or an older version is: call Guards.install(), or run what Guards.migration() prints";
+
+  // By SQLState: no right; no such schema, table or function.
+  private static final Map<String, String> ADVICE =
+      Map.of(
+          "42501",
+          "The connection's role has to be a member of pgonce_guard or pgonce_listener (GRANT pgonce_guard TO that role), and to settle or release of pgonce_admin",
+          "3F000",
+          NOT_INSTALLED,
+          "42P01",
+          NOT_INSTALLED,
+          "42883",
+          NOT_INSTALLED);
 
   private GuardStatements() {}
 
@@ -166,7 +182,19 @@ final class GuardStatements {
         }
       }
       return found;
+    } catch (SQLException e) {
+      throw explained(e);
     }
+  }
+
+  /** PostgreSQL says what is missing, and not how to come by it. In one line, for a log. */
+  private static SQLException explained(SQLException refused) {
+    var state = refused.getSQLState();
+    if (state == null || !ADVICE.containsKey(state)) {
+      return refused;
+    }
+    var message = String.valueOf(refused.getMessage()).lines().findFirst().orElse("");
+    return new SQLException(message + ". " + ADVICE.get(state), state, refused);
   }
 
   /** The values of a parameter, in the order in which the functions take them. */
