@@ -362,7 +362,8 @@ BEGIN
 END
 $$;
 
--- Keeps the result of a step that may be repeated. No row if another run holds the sequence.
+-- Keeps the result of a step that may be repeated. No row if another run holds the sequence. What the step was before, made at most once and failed
+-- without effect, gives way: else the result would not be kept, and each run would repeat it.
 CREATE OR REPLACE FUNCTION pgonce_guards.step_done(
   guard_scope text, guard_key text, guard_step text, request_hash text, run_token uuid, instance_name text,
   longest_ms bigint, horizon_ms bigint, new_response text, new_error text)
@@ -371,6 +372,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   IF pgonce_guards.hold_sequence(guard_scope, guard_key, run_token, longest_ms) THEN
+    DELETE FROM pgonce_guards.guard g
+     WHERE g.scope = guard_scope AND g.key = guard_key AND g.step = guard_step AND g.outcome = 'FAILED' AND g.repeatable;
     INSERT INTO pgonce_guards.guard (scope, key, step, kind, outcome, token, fingerprint, instance, unknown_at, settled_at, settled_by, horizon, response, error)
     VALUES (guard_scope, guard_key, guard_step, 'REPEATABLE', 'SUCCEEDED', run_token, decode(request_hash, 'hex'), instance_name, clock_timestamp(),
             clock_timestamp(), 'CALL', horizon_ms * interval '1 millisecond', new_response, new_error)
@@ -499,7 +502,7 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_admin;
 GRANT SELECT ON pgonce_guards.guard, pgonce_guards.guard_history TO pgonce_admin;
 
-COMMENT ON SCHEMA pgonce_guards IS 'pgonce guards, version 2: see docs/guards.md of pgonce';
+COMMENT ON SCHEMA pgonce_guards IS 'pgonce guards, version 3: see docs/guards.md of pgonce';
 
 SELECT pg_catalog.set_config('role', pg_catalog.current_setting('pgonce.role'), false);
 SELECT pg_catalog.set_config('client_min_messages', pg_catalog.current_setting('pgonce.client_min_messages'), false);

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -250,6 +251,36 @@ class RecoveryPointsTest {
     guards.release(new GuardKey("fulfilment", "order-42", "charge"), "ada", "a new card");
     assertThat(run(body).orElseThrow()).isEqualTo("charge 1");
     assertThat(database.queryString(listed)).isNull();
+  }
+
+  /** As a later version of the body has it. */
+  @Test
+  void s8_aStepThatHadNoEffectMayBecomeRepeatableAndIsKeptThen() {
+    var sequence =
+        FULFILMENT.withOptions(GuardOptions.DEFAULT.withFailures(e -> FailureMeaning.NO_EFFECT));
+    guards.run(
+        sequence,
+        "order-42",
+        ORDER,
+        steps ->
+            steps.once(
+                "label",
+                String.class,
+                () -> {
+                  throw new IOException("refused");
+                }));
+    var broken = new AtomicBoolean(true);
+    Steps.Body<String> later =
+        steps -> {
+          var label = steps.repeatable("label", String.class, () -> outside.call("label"));
+          if (broken.getAndSet(false)) {
+            throw new IllegalStateException("out of paper");
+          }
+          return label;
+        };
+    assertThat(guards.run(sequence, "order-42", ORDER, later))
+        .isInstanceOf(GuardResult.Failed.class);
+    assertThat(guards.run(sequence, "order-42", ORDER, later).orElseThrow()).isEqualTo("label 1");
   }
 
   @Test
