@@ -58,6 +58,19 @@ class GuardTypesTest {
         .isInstanceOf(RequestMismatchException.class);
   }
 
+  /** In UTF-8 each lone surrogate would be the same question mark. */
+  @Test
+  void s7_aRequestThatIsNoTextIsRefusedBeforeTheCall() {
+    var guard = Guard.of("note", String.class, Receipt.class);
+    for (var lone : List.of("a\uD800", "\uDFFF")) {
+      assertThatThrownBy(() -> guards.once(guard, "k", lone, this::charge))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("lone surrogate");
+    }
+    guards.once(guard, "k", "a?", this::charge).orElseThrow();
+    assertThat(charges.get()).isEqualTo(1);
+  }
+
   interface Unreadable {}
 
   /** Else a repeat would find out, after a crash. */

@@ -1,5 +1,7 @@
 package org.pgonce.guards.internal;
 
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -21,8 +23,14 @@ final class Fingerprint {
   static <Q> String of(PayloadCodec codec, Q request, Class<Q> type) {
     try {
       var digest = MessageDigest.getInstance("SHA-256");
-      var bytes = inOrder(codec.encode(request, type)).getBytes(StandardCharsets.UTF_8);
-      return HexFormat.of().formatHex(digest.digest(bytes));
+      var text = inOrder(codec.encode(request, type));
+      digest.update(StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text)));
+      return HexFormat.of().formatHex(digest.digest());
+    } catch (CharacterCodingException e) {
+      // getBytes would make the same question mark of each, and one request of two.
+      throw new IllegalArgumentException(
+          "the JSON of the request holds a lone surrogate, which is no character; remove or replace it",
+          e);
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every Java has SHA-256", e);
     }
