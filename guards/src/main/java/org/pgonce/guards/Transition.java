@@ -85,7 +85,7 @@ public final class Transition {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(from, "from");
     Objects.requireNonNull(to, "to");
-    if (from.equals(to)) {
+    if (String.valueOf(value(from)).equals(String.valueOf(value(to)))) {
       throw new IllegalArgumentException("from and to are the same state: " + from);
     }
     try (var statement = transaction.prepareStatement(sql)) {
@@ -106,11 +106,15 @@ public final class Transition {
   /** A text without a type: PostgreSQL compares no column of an enum with a varchar. */
   private static void bind(PreparedStatement statement, int index, Object value)
       throws SQLException {
-    if (value instanceof String || value instanceof Enum<?>) {
-      var text = value instanceof Enum<?> constant ? constant.name() : value;
+    if (value(value) instanceof String text) {
       statement.setObject(index, text, Types.OTHER);
     } else {
       statement.setObject(index, value);
     }
+  }
+
+  /** As it is bound. */
+  private static Object value(Object value) {
+    return value instanceof Enum<?> constant ? constant.name() : value;
   }
 }

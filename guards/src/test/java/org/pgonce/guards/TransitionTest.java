@@ -62,6 +62,8 @@ class TransitionTest {
       assertThat(lot.move(connection, id, "APPROVED", "SENDING")).isTrue();
       assertThat(lot.move(connection, UUID.fromString(id), State.SENDING, State.APPROVED)).isTrue();
       assertThat(lot.move(connection, id, State.SENDING, State.APPROVED)).isFalse();
+      assertThatThrownBy(() -> lot.move(connection, id, State.APPROVED, "APPROVED"))
+          .isInstanceOf(IllegalArgumentException.class);
     }
   }
 
