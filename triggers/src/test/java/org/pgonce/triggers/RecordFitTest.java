@@ -13,6 +13,7 @@ import java.time.Instant;
 import java.time.LocalDateTime;
 import java.util.Date;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -20,6 +21,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
+import org.pgonce.spi.PayloadCodec;
+import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -168,6 +171,44 @@ class RecordFitTest {
         """);
 
     assertThat(problems(database, Domains.class)).isEmpty();
+  }
+
+  enum Level {
+    LOW,
+    HIGH,
+    @JsonProperty("TOP")
+    HIGHEST;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  record Levelled(Level level) {}
+
+  /** As the standard codec writes and reads them. */
+  @Test
+  void aConstantIsReadByWhatItSaysOfItself(TestDatabase database) throws Exception {
+    database.execute(
+        """
+        create type level as enum ('low', 'high', 'TOP');
+        create table t (level level)
+        """);
+    var codec = PayloadCodec.standard();
+
+    assertThat(problems(database, Levelled.class)).isEmpty();
+    for (var label : List.of("low", "high", "TOP")) {
+      assertThat(codec.decode("\"" + label + "\"", Level.class)).isNotNull();
+    }
+
+    database.execute("alter type level rename value 'low' to 'LOW'");
+    assertThat(problems(database, Levelled.class))
+        .singleElement()
+        .asString()
+        .contains("Level has no constant for LOW");
+    assertThatThrownBy(() -> codec.decode("\"LOW\"", Level.class))
+        .isInstanceOf(UnreadablePayloadException.class);
   }
 
   record Generated(int stored, int virtual) {}
