@@ -9,8 +9,10 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonValue;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.net.InetAddress;
 import java.time.Instant;
 import java.time.LocalDateTime;
+import java.time.OffsetTime;
 import java.util.Date;
 import java.util.List;
 import java.util.Locale;
@@ -209,6 +211,19 @@ class RecordFitTest {
         .contains("Level has no constant for LOW");
     assertThatThrownBy(() -> codec.decode("\"LOW\"", Level.class))
         .isInstanceOf(UnreadablePayloadException.class);
+  }
+
+  record Own(OffsetTime at, InetAddress from, Instant number, Locale money, AuthorId text) {}
+
+  /** PostgreSQL writes 03:04:05+05, 10.0.0.0/8, an oid in digits: none of them is read. */
+  @Test
+  void whatPostgresqlHasATextOfItsOwnForIsAString(TestDatabase database) throws Exception {
+    database.execute(
+        "create table t (at timetz, \"from\" inet, number oid, money money, text tsvector)");
+
+    assertThat(problems(database, Own.class))
+        .hasSize(4)
+        .allSatisfy(problem -> assertThat(problem).endsWith(": use String"));
   }
 
   record Generated(int stored, int virtual) {}

@@ -108,7 +108,7 @@ final class TypeFit {
         switch (column.shape()) {
           case NUMERIC -> isWhole(raw, column);
           case TEXT -> isText(raw, column);
-          case STRING -> isText(raw, column) && !raw.isEnum();
+          case STRING -> raw == String.class || isOwnObject(raw);
           case JSON -> isStructure(raw) || isOwnObject(raw);
           case UNKNOWN -> !raw.isPrimitive() && !raw.isEnum();
           case ENUM -> raw == String.class || raw.isEnum() || isOwnObject(raw);
