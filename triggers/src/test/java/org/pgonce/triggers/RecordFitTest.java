@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import com.fasterxml.jackson.annotation.JsonAlias;
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonValue;
@@ -224,6 +225,28 @@ class RecordFitTest {
     assertThat(problems(database, Own.class))
         .hasSize(4)
         .allSatisfy(problem -> assertThat(problem).endsWith(": use String"));
+  }
+
+  /** The accessors that the compiler writes have the annotations of their components. */
+  record Written(@JsonProperty("e_mail") String mail, @JsonAlias("no") String number) {
+    @Override
+    public String mail() {
+      return mail.strip();
+    }
+
+    @Override
+    public String number() {
+      return number.strip();
+    }
+  }
+
+  @Test
+  void anAccessorOfItsOwnTakesNoAnnotationFromAComponent(TestDatabase database) throws Exception {
+    database.execute("create table t (e_mail text not null, no text not null)");
+
+    assertThat(problems(database, Written.class)).isEmpty();
+    assertThat(PayloadCodec.standard().decode("{\"e_mail\": \"a\", \"no\": \"1\"}", Written.class))
+        .isEqualTo(new Written("a", "1"));
   }
 
   record Generated(int stored, int virtual) {}

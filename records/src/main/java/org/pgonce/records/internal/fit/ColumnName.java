@@ -21,8 +21,8 @@ public record ColumnName(String name, List<String> aliases) {
       Pattern.compile("(?<=[^_\\p{javaUpperCase}])(?=\\p{javaUpperCase})");
 
   static ColumnName of(RecordComponent component) {
-    var property = component.getAccessor().getAnnotation(JsonProperty.class);
-    var alias = component.getAccessor().getAnnotation(JsonAlias.class);
+    var property = JavaType.annotation(component, JsonProperty.class);
+    var alias = JavaType.annotation(component, JsonAlias.class);
     return new ColumnName(
         property == null || property.value().isEmpty()
             ? byDefault(component.getName())

@@ -1,5 +1,6 @@
 package org.pgonce.records.internal.fit;
 
+import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.GenericArrayType;
 import java.lang.reflect.ParameterizedType;
@@ -8,6 +9,7 @@ import java.lang.reflect.Type;
 import java.lang.reflect.WildcardType;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
@@ -74,7 +76,27 @@ final class JavaType {
         || raw == OptionalLong.class
         || raw == OptionalDouble.class
         || hasAnnotation(component.getAnnotatedType(), "Nullable")
-        || hasAnnotation(component.getAccessor(), "Nullable");
+        || annotated(component).anyMatch(element -> hasAnnotation(element, "Nullable"));
+  }
+
+  /** Null if the component has none. */
+  static <A extends Annotation> @Nullable A annotation(RecordComponent component, Class<A> type) {
+    return annotated(component)
+        .map(element -> element.getAnnotation(type))
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** What bears a component's annotations: an accessor that is written out has only its own. */
+  private static Stream<AnnotatedElement> annotated(RecordComponent component) {
+    try {
+      return Stream.of(
+          component.getAccessor(),
+          component.getDeclaringRecord().getDeclaredField(component.getName()));
+    } catch (NoSuchFieldException e) {
+      throw new IllegalStateException("every component of a record is a field", e);
+    }
   }
 
   /** Whether Jackson reads the class as the class itself says. */
