@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.StreamWriteConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.AnnotationIntrospector;
 import com.fasterxml.jackson.databind.BeanDescription;
@@ -81,7 +82,7 @@ public final class Jackson2Codec implements PayloadCodec {
   }
 
   /**
-   * The same with other bounds on what is read.
+   * The same with other bounds on what is read. How deep it reads is how deep it writes.
    *
    * @param change gets the standard bounds, to change those that must differ: {@code bounds ->
    *     bounds.maxNestingDepth(600)}. Each level takes stack of the thread that reads
@@ -96,7 +97,11 @@ public final class Jackson2Codec implements PayloadCodec {
                 150_000); // a numeric has up to 131,072 digits before the point and 16,383 behind
     // it
     change.accept(bounds);
-    return JsonMapper.builder(JsonFactory.builder().streamReadConstraints(bounds.build()).build())
+    var read = bounds.build();
+    // What cannot be read is not written.
+    var write = StreamWriteConstraints.builder().maxNestingDepth(read.getMaxNestingDepth()).build();
+    return JsonMapper.builder(
+            JsonFactory.builder().streamReadConstraints(read).streamWriteConstraints(write).build())
         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
         .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
         .enable(
@@ -175,7 +180,12 @@ public final class Jackson2Codec implements PayloadCodec {
     } catch (JsonProcessingException e) {
       throw new IllegalArgumentException(
           "the payload of type %s cannot be written as JSON%s: %s"
-              .formatted(type.getName(), where(e), e.getClass().getSimpleName()),
+              .formatted(
+                  type.getName(),
+                  where(e),
+                  isAtABound(e)
+                      ? PassedBound.inWords(e.getOriginalMessage(), getClass())
+                      : e.getClass().getSimpleName()),
           e);
     }
   }
@@ -217,11 +227,15 @@ public final class Jackson2Codec implements PayloadCodec {
     }
   }
 
+  private static boolean isAtABound(JsonProcessingException e) {
+    // Below a field, databind has wrapped it.
+    return e instanceof StreamConstraintsException
+        || e.getCause() instanceof StreamConstraintsException;
+  }
+
   /** What is wrong without Jackson's own message, which quotes values. */
   private String what(JsonProcessingException e, String json) {
-    // Below a field, databind has wrapped it.
-    if (e instanceof StreamConstraintsException
-        || e.getCause() instanceof StreamConstraintsException) {
+    if (isAtABound(e)) {
       return DecodingAdvice.ofBound(e.getOriginalMessage(), getClass());
     }
     var expected = e instanceof MismatchedInputException mismatch ? mismatch.getTargetType() : null;

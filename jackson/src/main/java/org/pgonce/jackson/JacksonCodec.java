@@ -17,6 +17,7 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.StreamReadFeature;
+import tools.jackson.core.StreamWriteConstraints;
 import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.AnnotationIntrospector;
@@ -93,7 +94,7 @@ public final class JacksonCodec implements PayloadCodec {
   }
 
   /**
-   * The same with other bounds on what is read.
+   * The same with other bounds on what is read. How deep it reads is how deep it writes.
    *
    * @param change gets the standard bounds, to change those that must differ: {@code bounds ->
    *     bounds.maxNestingDepth(600)}. Each level takes stack of the thread that reads
@@ -107,7 +108,11 @@ public final class JacksonCodec implements PayloadCodec {
                 150_000); // a numeric has up to 131,072 digits before the point and 16,383 behind
     // it
     change.accept(bounds);
-    return JsonMapper.builder(JsonFactory.builder().streamReadConstraints(bounds.build()).build())
+    var read = bounds.build();
+    // What cannot be read is not written.
+    var write = StreamWriteConstraints.builder().maxNestingDepth(read.getMaxNestingDepth()).build();
+    return JsonMapper.builder(
+            JsonFactory.builder().streamReadConstraints(read).streamWriteConstraints(write).build())
         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
         .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
         .enable(
@@ -180,7 +185,12 @@ public final class JacksonCodec implements PayloadCodec {
     } catch (JacksonException e) {
       throw new IllegalArgumentException(
           "the payload of type %s cannot be written as JSON%s: %s"
-              .formatted(type.getName(), where(e), e.getClass().getSimpleName()),
+              .formatted(
+                  type.getName(),
+                  where(e),
+                  e instanceof StreamConstraintsException
+                      ? PassedBound.inWords(e.getOriginalMessage(), getClass())
+                      : e.getClass().getSimpleName()),
           e);
     }
   }

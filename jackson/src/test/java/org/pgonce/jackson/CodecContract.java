@@ -232,6 +232,26 @@ abstract class CodecContract<N> {
         .isInstanceOf(UnreadablePayloadException.class);
   }
 
+  private static Object nested(int depth) {
+    Object nested = List.of();
+    for (var level = 1; level < depth; level++) {
+      nested = List.of(nested);
+    }
+    return nested;
+  }
+
+  /** Else it would be stored, and be a dead letter. */
+  @Test
+  void h21_whatIsTooDeepToBeReadIsNotWritten() throws Exception {
+    for (var depth : List.of(500, 600)) {
+      var reads = depth == 500 ? codec : readingAsDeepAs(depth);
+      assertThat(reads.decode(reads.encode(nested(depth), Object.class), Object.class)).isNotNull();
+      assertThatThrownBy(() -> reads.encode(nested(depth + 1), Object.class))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContainingAll("cannot be written as JSON", "nesting depth", "Store less");
+    }
+  }
+
   private void assertBound(String json, Class<?> type, String... bound) {
     assertThatThrownBy(() -> codec.decode(json, type))
         .isInstanceOf(UnreadablePayloadException.class)
