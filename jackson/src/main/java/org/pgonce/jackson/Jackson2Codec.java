@@ -20,6 +20,8 @@ import com.fasterxml.jackson.databind.Module;
 import com.fasterxml.jackson.databind.ObjectReader;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.cfg.CoercionAction;
+import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.deser.BeanDeserializerModifier;
 import com.fasterxml.jackson.databind.deser.std.DelegatingDeserializer;
@@ -37,6 +39,7 @@ import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Objects;
+import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PayloadRules.MissingFields;
@@ -131,6 +134,10 @@ public final class Jackson2Codec implements PayloadCodec {
             MapperFeature.ALLOW_FINAL_FIELDS_AS_MUTATORS,
             MapperFeature.DEFAULT_VIEW_INCLUSION,
             MapperFeature.USE_GETTERS_AS_SETTERS)
+        // It would be null.
+        .withCoercionConfig(
+            UUID.class,
+            uuid -> uuid.setCoercion(CoercionInputShape.EmptyString, CoercionAction.Fail))
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
         .addModules(

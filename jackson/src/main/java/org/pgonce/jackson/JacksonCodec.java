@@ -7,6 +7,7 @@ import java.time.Year;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Objects;
+import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PayloadRules;
@@ -31,6 +32,8 @@ import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.ObjectReader;
 import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.ValueDeserializer;
+import tools.jackson.databind.cfg.CoercionAction;
+import tools.jackson.databind.cfg.CoercionInputShape;
 import tools.jackson.databind.cfg.DateTimeFeature;
 import tools.jackson.databind.cfg.EnumFeature;
 import tools.jackson.databind.cfg.JsonNodeFeature;
@@ -129,6 +132,10 @@ public final class JacksonCodec implements PayloadCodec {
         .disable(
             DateTimeFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE,
             DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)
+        // It would be null.
+        .withCoercionConfig(
+            UUID.class,
+            uuid -> uuid.setCoercion(CoercionInputShape.EmptyString, CoercionAction.Fail))
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
         .addModules(

@@ -22,6 +22,7 @@ import java.time.ZonedDateTime;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -343,6 +344,17 @@ abstract class CodecContract<N> {
   void h20_aNumberIsNoConstantOfAnEnum() {
     assertThatThrownBy(() -> codec.decode("1", Colour.class))
         .isInstanceOf(UnreadablePayloadException.class);
+  }
+
+  record Identified(@Nullable UUID id) {}
+
+  /** Jackson would take it for null. */
+  @Test
+  void h20_anEmptyTextIsNoUuid() throws Exception {
+    assertThat(codec.decode("{\"id\": null}", Identified.class).id()).isNull();
+    assertThatThrownBy(() -> codec.decode("{\"id\": \"\"}", Identified.class))
+        .isInstanceOf(UnreadablePayloadException.class)
+        .hasMessageContaining(".id");
   }
 
   interface Shape {}
