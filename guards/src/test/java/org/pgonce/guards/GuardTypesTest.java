@@ -10,6 +10,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.pgonce.spi.PayloadCodec;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -93,6 +94,49 @@ class GuardTypesTest {
     assertThat(run.cause()).isInstanceOf(IllegalArgumentException.class);
     assertThat(guards.find(new GuardKey("payment", "k", "charge"))).isEmpty();
     assertThat(charges.get()).isZero();
+  }
+
+  record Broken(String number) {
+    @Override
+    public String number() {
+      throw new AssertionError("it has none");
+    }
+  }
+
+  @Test
+  void s7_aCallWhoseResponseFailsAsItIsWrittenWasMade() {
+    var guard = Guard.of("broken", Charge.class, Broken.class);
+    for (var attempt = 1; attempt <= 2; attempt++) {
+      var made =
+          (GuardResult.Succeeded<Broken>)
+              guards.once(
+                  guard, "k", CHARGE, () -> new Broken("charge " + charges.incrementAndGet()));
+      assertThat(made.problem()).contains("could not be stored", "AssertionError");
+      assertThat(made.stored()).isEqualTo(attempt == 2);
+    }
+    assertThat(charges).hasValue(1);
+  }
+
+  @Test
+  void s7_aResponseWhoseCodecFailsAsItIsReadIsThereAllTheSame(TestDatabase database) {
+    var standard = PayloadCodec.standard();
+    var broken =
+        new PayloadCodec() {
+          @Override
+          public <T> String encode(T payload, Class<T> type) {
+            return standard.encode(payload, type);
+          }
+
+          @Override
+          public <T> T decode(String json, Class<T> type) {
+            throw new IllegalStateException("no reader");
+          }
+        };
+    var other = Guards.builder(database.pooled(2)).codec(broken).build();
+    other.once(PAYMENT, "k", CHARGE, this::charge).orElseThrow();
+    var again = (GuardResult.Succeeded<Receipt>) other.once(PAYMENT, "k", CHARGE, this::charge);
+    assertThat(again.problem()).contains("IllegalStateException: no reader");
+    assertThat(charges).hasValue(1);
   }
 
   @Test

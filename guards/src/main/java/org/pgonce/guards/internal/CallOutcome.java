@@ -32,7 +32,7 @@ record CallOutcome(
   static <R> CallOutcome returned(PayloadCodec codec, @Nullable R response, Class<R> type) {
     try {
       return succeeded(codec, response, type);
-    } catch (RuntimeException | StackOverflowError e) {
+    } catch (RuntimeException | Error e) {
       return new CallOutcome(
           GuardOutcome.SUCCEEDED, false, null, "it could not be stored: " + Failures.inWords(e));
     }

@@ -5,6 +5,7 @@ import org.pgonce.guards.GuardOutcome;
 import org.pgonce.guards.GuardResult;
 import org.pgonce.guards.GuardState;
 import org.pgonce.guards.RequestMismatchException;
+import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
@@ -64,6 +65,8 @@ record StoredGuard(
       return new GuardResult.Succeeded<>(state.key(), codec.decode(response, type), true, null);
     } catch (UnreadablePayloadException e) {
       return new GuardResult.Succeeded<>(state.key(), null, true, e.getMessage());
+    } catch (RuntimeException e) { // of a codec of the user's own
+      return new GuardResult.Succeeded<>(state.key(), null, true, Failures.inWords(e));
     }
   }
 }
