@@ -407,7 +407,8 @@ BEGIN
 END
 $$;
 
--- Records what a person decides: what became of it, or that it may be begun again. Not while the call may still run, and never against a success.
+-- Records what a person decides: what became of it, or that it may be begun again. Not while the call may still run, and never against a success:
+-- that may get the response that it lacks, without which a sequence would stay where it is.
 CREATE OR REPLACE FUNCTION pgonce_guards.settle_guard(
   guard_scope text, guard_key text, guard_step text, new_outcome text, may_repeat boolean, new_response text, who text, why text)
 RETURNS SETOF pgonce_guards.guard
@@ -431,10 +432,10 @@ BEGIN
     RAISE EXCEPTION 'pgonce: % may still be running on "%": its outcome counts as unknown from % on, wait until then',
       name, guard.instance, guard.unknown_at USING ERRCODE = 'PO005';
   END IF;
-  IF guard.outcome = 'SUCCEEDED' THEN
+  IF guard.outcome = 'SUCCEEDED' AND (guard.response IS NOT NULL OR new_outcome <> 'SUCCEEDED') THEN
     RAISE EXCEPTION 'pgonce: % has succeeded, which nobody can undo: for another call take another key', name USING ERRCODE = 'PO005';
   END IF;
-  IF guard.kind = 'SEQUENCE' AND new_outcome = 'SUCCEEDED' THEN
+  IF guard.kind = 'SEQUENCE' AND new_outcome = 'SUCCEEDED' AND guard.outcome <> 'SUCCEEDED' THEN
     RAISE EXCEPTION 'pgonce: % is a sequence, which succeeds by its steps: settle the step that is open, or give the sequence up as FAILED', name
       USING ERRCODE = 'PO005';
   END IF;
@@ -502,7 +503,7 @@ GRANT EXECUTE ON FUNCTION
 TO pgonce_admin;
 GRANT SELECT ON pgonce_guards.guard, pgonce_guards.guard_history TO pgonce_admin;
 
-COMMENT ON SCHEMA pgonce_guards IS 'pgonce guards, version 3: see docs/guards.md of pgonce';
+COMMENT ON SCHEMA pgonce_guards IS 'pgonce guards, version 4: see docs/guards.md of pgonce';
 
 SELECT pg_catalog.set_config('role', pg_catalog.current_setting('pgonce.role'), false);
 SELECT pg_catalog.set_config('client_min_messages', pg_catalog.current_setting('pgonce.client_min_messages'), false);

@@ -255,7 +255,8 @@ public final class Guards {
   /**
    * Settles a call whose outcome is UNKNOWN, or that failed for good, as a person decides: it
    * happened, with this response; or it did not. {@link GuardAnswer#didNotHappen} gives a sequence
-   * up: it is not resumed then. One transaction.
+   * up: it is not resumed then. One that has succeeded, and whose response could not be stored, may
+   * be given one. One transaction.
    *
    * <p>It is recorded in {@code pgonce_guards.guard_history}: who, why, when, and by which login;
    * it stays there when the guard is gone. Needs the role {@code pgonce_admin}, or the owner's.
@@ -265,7 +266,7 @@ public final class Guards {
    * @throws IllegalArgumentException if one of them is blank or longer, or the answer is {@link
    *     GuardAnswer#cannotTell}, or its response cannot be stored; before any SQL runs
    * @throws PgOnceException if the database refuses: the guard is not there, the call may still
-   *     run, it has succeeded, or the role is missing; nothing was changed then
+   *     run, it has succeeded with a response, or the role is missing; nothing was changed then
    */
   public <R> void settle(
       GuardKey key, Class<R> type, GuardAnswer<R> answer, String who, String why) {

@@ -253,6 +253,49 @@ class RecoveryPointsTest {
     assertThat(database.queryString(listed)).isNull();
   }
 
+  @Test
+  void s8_whatCouldNotBeStoredAPersonMayGiveAndItGoesOn() throws Exception {
+    Steps.Body<String> body =
+        steps -> {
+          var receipt =
+              steps.once("charge", String.class, () -> outside.call("charge") + "\0"); // no text
+          if (outside.calls("power") == 0) {
+            throw new IllegalStateException("out of paper");
+          }
+          return receipt.equals("charge 1") ? "shipped\0" : "lost";
+        };
+    assertThat(run(body)).isInstanceOf(GuardResult.Failed.class);
+    callUnchecked("power");
+    assertThat(run(body).cause())
+        .hasMessageContaining("has succeeded, but its response is not there")
+        .hasMessageContaining("Guards.settle");
+    var charge = new GuardKey("fulfilment", "order-42", "charge");
+    assertThatThrownBy(() -> guards.release(charge, "ada", "charge it again"))
+        .hasMessageContaining("has succeeded, which nobody can undo");
+
+    guards.settle(charge, String.class, GuardAnswer.happened("charge 1"), "ada", "the bank's list");
+
+    assertThat(run(body).orElseThrow()).isEqualTo("shipped\0");
+    assertThatThrownBy(() -> run(body).orElseThrow()).hasMessageContaining("Guards.settle");
+    guards.settle(
+        FULFILMENT.key("order-42"),
+        String.class,
+        GuardAnswer.happened("shipped"),
+        "ada",
+        "so be it");
+    assertThat(run(body).orElseThrow()).isEqualTo("shipped");
+    assertThat(outside.calls("charge")).isEqualTo(1);
+    assertThatThrownBy(
+            () ->
+                guards.settle(
+                    charge, String.class, GuardAnswer.happened("another"), "ada", "again"))
+        .hasMessageContaining("has succeeded, which nobody can undo");
+    assertThat(
+            database.queryString(
+                "select string_agg(concat_ws(' ', step, action, was, became, who), '; ' order by id) from pgonce_guards.guard_history"))
+        .isEqualTo("charge SETTLED SUCCEEDED SUCCEEDED ada;  SETTLED SUCCEEDED SUCCEEDED ada");
+  }
+
   /** As a later version of the body has it. */
   @Test
   void s8_aStepThatHadNoEffectMayBecomeRepeatableAndIsKeptThen() {

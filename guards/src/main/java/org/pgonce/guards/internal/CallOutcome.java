@@ -34,7 +34,11 @@ record CallOutcome(
       return succeeded(codec, response, type);
     } catch (RuntimeException | Error e) {
       return new CallOutcome(
-          GuardOutcome.SUCCEEDED, false, null, "it could not be stored: " + Failures.inWords(e));
+          GuardOutcome.SUCCEEDED,
+          false,
+          null,
+          "it could not be stored, so a person may give it (Guards.settle): "
+              + Failures.inWords(e));
     }
   }
 

@@ -12,7 +12,7 @@ import org.pgonce.internal.store.PinnedPath;
 public final class GuardSchema {
 
   /** What the script writes into the schema's comment. Raise it with each change of the script. */
-  private static final int VERSION = 3;
+  private static final int VERSION = 4;
 
   private static final String SCRIPT = "/org/pgonce/guards/sql/install.sql";
 
