@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.guards.GuardTest.CHARGE;
 import static org.pgonce.guards.GuardTest.PAYMENT;
 
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnceException;
 import org.pgonce.guards.GuardTest.Receipt;
@@ -34,6 +38,53 @@ class GuardSessionTest {
       row.next();
       return String.valueOf(row.getString(1));
     }
+  }
+
+  /** As Spring's TransactionAwareDataSourceProxy does it within a transaction. */
+  @Test
+  void s6_aDataSourceThatGivesTheCallersTransactionIsRefusedAndThatGoesOn(TestDatabase database)
+      throws Exception {
+    database.execute("create table booking (cents bigint)");
+    try (var transaction = database.dataSource().getConnection();
+        var statement = transaction.createStatement()) {
+      transaction.setAutoCommit(false);
+      statement.execute("insert into booking values (1)");
+      var guards = Guards.using(handingOut(transaction));
+      assertThatThrownBy(() -> pay(guards))
+          .isInstanceOf(PgOnceException.class)
+          .hasMessageContaining("the call was not made")
+          .hasMessageContaining("amid a transaction of others");
+      assertThat(one(transaction, "select count(*) from booking")).isEqualTo("1");
+      assertThat(database.queryLong("select count(*) from booking")).isZero();
+      transaction.rollback();
+      assertThat(pay(guards).orElseThrow()).isEqualTo(new Receipt("done"));
+      statement.execute("insert into booking values (2)");
+      assertThatThrownBy(() -> guards.purge(10)).hasMessageContaining("amid a transaction");
+      assertThatThrownBy(() -> pay(guards)).hasMessageContaining("amid a transaction");
+      assertThat(database.queryLong("select count(*) from booking")).isZero();
+      assertThat(one(transaction, "select count(*) from booking")).isEqualTo("1");
+    }
+  }
+
+  private static DataSource handingOut(Connection transaction) {
+    var open =
+        proxy(
+            Connection.class,
+            (method, arguments) ->
+                method.getName().equals("close") ? null : method.invoke(transaction, arguments));
+    return proxy(DataSource.class, (method, arguments) -> open);
+  }
+
+  private interface Answer {
+    @Nullable Object to(Method method, Object[] arguments) throws Throwable;
+  }
+
+  private static <T> T proxy(Class<T> type, Answer answer) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            GuardSessionTest.class.getClassLoader(),
+            new Class<?>[] {type},
+            (proxy, method, arguments) -> answer.to(method, arguments)));
   }
 
   @Test
