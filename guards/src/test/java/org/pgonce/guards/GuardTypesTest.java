@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
+import org.pgonce.testkit.TestServer;
 
 /** S6 and S7: types that change or that nothing can read, and rules that fail. */
 @PgTest(GuardsInstalled.class)
@@ -137,6 +138,25 @@ class GuardTypesTest {
     var again = (GuardResult.Succeeded<Receipt>) other.once(PAYMENT, "k", CHARGE, this::charge);
     assertThat(again.problem()).contains("IllegalStateException: no reader");
     assertThat(charges).hasValue(1);
+  }
+
+  /** A database in LATIN1 has no euro sign. */
+  @Test
+  void s6_anErrorThatTheDatabaseHasNoLettersForIsKeptInOthers() throws Exception {
+    try (var latin = TestServer.shared().createDatabase("LATIN1")) {
+      var there = Guards.using(latin.dataSource()).install();
+      var result =
+          there.once(
+              PAYMENT,
+              "k",
+              CHARGE,
+              () -> {
+                throw new IOException("7 \u20ac are missing");
+              });
+      assertThat(result).isInstanceOf(GuardResult.Unknown.class);
+      assertThat(there.find(PAYMENT.key("k")).orElseThrow().error())
+          .contains("7 \\u20AC are missing");
+    }
   }
 
   @Test

@@ -68,8 +68,9 @@ record CallOutcome(
     return null;
   }
 
-  /** For a database that refused the texts. */
+  /** For a database that refused the texts; what failed is kept in letters that any has. */
   CallOutcome withoutTexts(String reason) {
-    return new CallOutcome(outcome, repeatable, null, reason);
+    var kept = error == null ? reason : reason + ": " + Failures.inAscii(error);
+    return new CallOutcome(outcome, repeatable, null, kept);
   }
 }
