@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -14,6 +15,7 @@ import org.pgonce.records.Fit;
 import org.pgonce.records.Records;
 import org.pgonce.records.TableName;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
 
@@ -123,6 +125,24 @@ class FitTest {
             1,
             "insert into t values (1)");
     assertThat(row.handled()).singleElement().hasToString("{\"base\":1,\"twice\":null}");
+  }
+
+  @Test
+  void whatEndsTheConnectionIsSaidAndNotThatItHasEnded(TestDatabase database) throws Exception {
+    database.execute("create table account (id int)");
+    TappedSource.Tap tap =
+        (sql, real) -> {
+          if (sql.contains("pg_attribute")) {
+            database.execute(
+                "select pg_terminate_backend(pid, 20000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()");
+          }
+          return sql;
+        };
+    try (var connection = TappedSource.over(database.dataSource(), tap).getConnection()) {
+      assertThatThrownBy(() -> Records.fit(connection, "account", Account.class))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("terminating connection");
+    }
   }
 
   @Test

@@ -27,12 +27,25 @@ public final class CallersTransaction {
       return pinned(connection, work);
     }
     connection.setAutoCommit(false);
+    T result;
     try {
-      return pinned(connection, work);
-    } finally {
-      connection.rollback();
-      connection.setAutoCommit(true);
+      result = pinned(connection, work);
+    } catch (SQLException | RuntimeException | Error e) {
+      try {
+        end(connection);
+      } catch (SQLException closed) {
+        // What has closed it, e says. Not added as suppressed: pgjdbc-ng throws one and the same
+        // object for every closed connection.
+      }
+      throw e;
     }
+    end(connection);
+    return result;
+  }
+
+  private static void end(Connection connection) throws SQLException {
+    connection.rollback();
+    connection.setAutoCommit(true);
   }
 
   /** Runs work that changes something, in a transaction that the caller commits. */
