@@ -244,6 +244,24 @@ class GuardInTransactionTest {
     sent.removeIf(one -> one.startsWith("BEGIN"));
     assertThat(sent).containsExactly("bounds", "guard_begin", "commit");
     sent.clear();
+    var steps = Guard.of("steps", Long.class, Long.class);
+    counted
+        .run(
+            steps,
+            "k",
+            1L,
+            run -> run.repeatable("a", Long.class, () -> 1L) + run.once("b", Long.class, () -> 1L))
+        .orElseThrow();
+    sent.removeIf(one -> one.startsWith("BEGIN") || one.equals("bounds") || one.equals("commit"));
+    assertThat(sent)
+        .containsExactly(
+            "guard_begin",
+            "sequence_steps",
+            "step_done",
+            "step_begin",
+            "guard_finish",
+            "guard_finish");
+    sent.clear();
     try (var transaction = counting(database.unpooled(), sent).getConnection()) {
       transaction.setAutoCommit(false);
       counted.inTransaction(transaction, BONUS, "other", 1L, () -> 1L).orElseThrow();
