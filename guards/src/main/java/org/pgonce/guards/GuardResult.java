@@ -49,7 +49,8 @@ public sealed interface GuardResult<R> {
   /**
    * Somebody is at it.
    *
-   * @param state who, and since when; null while it stands in a transaction that is still open
+   * @param state who, and since when; null while it stands in a transaction that is still open, and
+   *     where another run has taken the sequence over
    */
   record InProgress<R>(GuardKey key, @Nullable GuardState state) implements GuardResult<R> {
     @Override
@@ -59,7 +60,7 @@ public sealed interface GuardResult<R> {
               .formatted(
                   key,
                   state == null
-                      ? " in a transaction that is still open"
+                      ? " elsewhere, in an open transaction or a run that has taken it over"
                       : " on " + state.instance() + " since " + state.startedAt()));
     }
   }

@@ -148,7 +148,7 @@ class GuardInTransactionTest {
       var busy = (GuardResult.InProgress<Long>) book(second, "k");
       assertThat(busy.state()).isNull();
       assertThatThrownBy(busy::orElseThrow)
-          .hasMessageContaining("in progress in a transaction that is still open");
+          .hasMessageContaining("is in progress elsewhere, in an open transaction");
       insert(second, 2);
       second.commit(); // what it had done before and after is kept
       first.commit();

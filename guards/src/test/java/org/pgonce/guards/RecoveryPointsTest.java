@@ -136,6 +136,7 @@ class RecoveryPointsTest {
               return steps.once("charge", String.class, () -> outside.call("charge"));
             });
     assertThat(first).isInstanceOf(GuardResult.InProgress.class);
+    assertThatThrownBy(first::orElseThrow).hasMessageContaining("a run that has taken it over");
     assertThat(outside.calls("charge")).isEqualTo(1);
     assertThat(outside.calls("label")).isEqualTo(2); // a repeatable step, within its crash
     assertThat(run(second).orElseThrow()).isEqualTo("charge 1");
