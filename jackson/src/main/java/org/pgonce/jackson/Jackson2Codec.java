@@ -191,7 +191,7 @@ public final class Jackson2Codec implements PayloadCodec {
                   type.getName(),
                   where(e),
                   isAtABound(e)
-                      ? PassedBound.inWords(e.getOriginalMessage(), getClass())
+                      ? DecodingAdvice.ofBound(e.getOriginalMessage(), getClass())
                       : e.getClass().getSimpleName()),
           e);
     }

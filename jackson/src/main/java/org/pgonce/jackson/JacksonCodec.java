@@ -196,7 +196,7 @@ public final class JacksonCodec implements PayloadCodec {
                   type.getName(),
                   where(e),
                   e instanceof StreamConstraintsException
-                      ? PassedBound.inWords(e.getOriginalMessage(), getClass())
+                      ? DecodingAdvice.ofBound(e.getOriginalMessage(), getClass())
                       : e.getClass().getSimpleName()),
           e);
     }
