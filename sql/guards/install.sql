@@ -19,7 +19,7 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 SELECT pg_catalog.set_config('pgonce.client_min_messages', pg_catalog.current_setting('client_min_messages'), false);
 SELECT pg_catalog.set_config('client_min_messages', 'warning', false);
 
--- One at a time, with the library: else the second fails with «tuple concurrently updated». See GuardSchema.java.
+-- One at a time, with the library: else the second fails with "tuple concurrently updated". See GuardSchema.java.
 SELECT pg_catalog.pg_advisory_xact_lock(123589553447782);
 
 DO $$
