@@ -30,8 +30,6 @@ import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
 import org.pgonce.Status;
-import org.pgonce.spi.Event;
-import org.pgonce.spi.Observer;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -235,94 +233,6 @@ class AtLeastOnceTest {
       end.countDown();
     }
     assertThat(calls).hasValue(1);
-  }
-
-  @Test
-  void h51_whoHasLostItsLeaseIsInterruptedAndItsEndRefused() throws Exception {
-    var attempts = new CopyOnWriteArrayList<Integer>();
-    var interrupted = new CountDownLatch(1);
-    var pgonce = stage.pgonce();
-    pgonce
-        .listen(
-            CALLS,
-            SHORT,
-            (call, tx) -> {
-              attempts.add(call.attempt());
-              Stage.effect(call, tx);
-              if (call.attempt() == 1) {
-                // As if another had found the lease over, while this process was frozen.
-                stage.database.execute(
-                    "update pgonce.scheduled set token = gen_random_uuid(), due_at = clock_timestamp() where token is not null");
-                try {
-                  new CountDownLatch(1).await();
-                } finally {
-                  interrupted.countDown();
-                }
-              }
-            })
-        .start();
-    publish(1);
-    Stage.awaitSoon(interrupted);
-    stage.awaitNothingWaits();
-    assertThat(attempts).containsExactly(1, 2);
-    assertThat(stage.database.queryString("select string_agg(note, ' ') from effect"))
-        .isEqualTo("attempt 2");
-  }
-
-  /** As if the database had been away for longer than the lease: the next run is here too. */
-  @Test
-  void h51_whoHasLostItsLeaseToItsOwnProcessIsInterrupted() throws Exception {
-    var interrupted = new CountDownLatch(1);
-    stage
-        .pgonce()
-        .listen(
-            CALLS,
-            SHORT,
-            (call, tx) -> {
-              if (call.attempt() == 1) {
-                stage.database.execute(
-                    "update pgonce.scheduled set due_at = clock_timestamp() where token is not null");
-                try {
-                  new CountDownLatch(1).await();
-                } finally {
-                  interrupted.countDown();
-                }
-              }
-              interrupted.await();
-            })
-        .start();
-    publish(1);
-    Stage.awaitSoon(interrupted);
-    stage.awaitNothingWaits();
-  }
-
-  @Test
-  void h51_theEndOfALostLeaseIsNoSuccess() throws Exception {
-    var handled = new CopyOnWriteArrayList<Integer>();
-    Observer observer =
-        event -> {
-          if (event instanceof Event.Handled said) {
-            handled.add(said.about().attempt());
-          }
-        };
-    var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).observer(observer));
-    pgonce
-        .listen(
-            CALLS,
-            QUICK,
-            (call, tx) -> {
-              Stage.effect(call, tx);
-              if (call.attempt() == 1) {
-                stage.database.execute(
-                    "update pgonce.scheduled set token = gen_random_uuid(), due_at = clock_timestamp() where token is not null");
-              }
-            })
-        .start();
-    publish(1);
-    stage.awaitNothingWaits();
-    assertThat(handled).containsExactly(2);
-    assertThat(stage.database.queryString("select string_agg(note, ' ') from effect"))
-        .isEqualTo("attempt 2");
   }
 
   @Test

@@ -162,50 +162,6 @@ class RightsTest {
     assertThat(problems(database, channel)).isEmpty();
   }
 
-  /** As where a job of the administrator's makes the partition of the next month. */
-  @Test
-  void h34_aPartitionOfAnotherRoleKeepsNoListenerFromStarting(TestDatabase database)
-      throws Exception {
-    database.execute(
-        "create table app.log (id int not null) partition by range (id); alter table app.log owner to %s"
-            .formatted(owner));
-    var channel = TriggerChannel.on("app.log", Object.class).afterInsert().named("log").build();
-    PgOnce.using(database.dataSource()).install(channel);
-    database.execute("create table app.log_1 partition of app.log for values from (0) to (10)");
-    database.execute("insert into app.log values (1)");
-
-    assertThat(database.queryLong(STORED)).isOne();
-    assertThat(problems(database, channel)).isEmpty();
-  }
-
-  @Test
-  void h34_whoMayNotPutTriggersOnAPartitionIsToldWhatToGrant(TestDatabase database)
-      throws Exception {
-    database.execute(
-        """
-        create table app.log (id int not null) partition by range (id);
-        alter table app.log owner to %1$s;
-        create table app.log_1 partition of app.log for values from (0) to (10) partition by range (id);
-        create table app.log_2 partition of app.log_1 for values from (0) to (5);
-        grant usage on schema app to %1$s
-        """
-            .formatted(owner));
-    var login = database.loginRole("deployer", "pgonce_installer", owner);
-    var grant = "GRANT TRIGGER ON app.log_1, app.log_2 TO " + login.user();
-    var channel = TriggerChannel.on("app.log", Object.class).afterInsert().named("log").build();
-
-    try (var connection = login.dataSource().getConnection()) {
-      assertThat(Triggers.plan(connection, channel).obstacles())
-          .anyMatch(obstacle -> obstacle.contains(grant));
-    }
-    assertThatThrownBy(() -> PgOnce.using(login.dataSource()).install(channel))
-        .hasMessageContaining(grant);
-    database.execute(grant);
-    PgOnce.using(login.dataSource()).install(channel);
-    database.execute("insert into app.log values (1)");
-    assertThat(database.queryLong(STORED)).isOne();
-  }
-
   private static List<String> problems(TestDatabase database, TriggerChannel<?> channel)
       throws SQLException {
     try (var connection = database.dataSource().getConnection()) {
