@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -152,7 +153,7 @@ class OverrunTest {
     assertThat(runs.get()).isBetween(1, 10);
   }
 
-  /** It has stopped half-way: that is no success. */
+  /** It has stopped half-way: that is no success, though its session has not been ended yet. */
   @ParameterizedTest
   @EnumSource(Mode.class)
   void h45_aHandlerThatReturnsForItsInterruptHasFailed(Mode mode) throws Exception {
@@ -160,14 +161,29 @@ class OverrunTest {
     PgOnce.using(stage.dataSource).install(channel);
     var runs = new AtomicInteger();
     var ends = new CopyOnWriteArrayList<String>();
+    var handled = new CountDownLatch(1);
     Observer observer =
         event -> {
           if (event instanceof Event.Handled || event instanceof Event.BroadcastDropped) {
             ends.add(event.getClass().getSimpleName() + " " + runs.get());
+            handled.countDown();
           }
         };
+    var slow =
+        TappedSource.over(
+            stage.dataSource,
+            (sql, real) -> {
+              try {
+                if (sql.equals("SAVEPOINT pgonce_terminate")) {
+                  var unused = handled.await(1, TimeUnit.SECONDS); // it must not be meanwhile
+                }
+                return sql;
+              } catch (InterruptedException e) {
+                throw new SQLException(e);
+              }
+            });
     stage
-        .pgonce(PgOnce.builder(stage.dataSource).observer(observer))
+        .pgonce(PgOnce.builder(slow).observer(observer))
         .listen(
             channel,
             QUICK.withConcurrency(1).withHandlerTimeout(Duration.ofSeconds(1)),

@@ -6,9 +6,7 @@ import java.util.Collection;
 import java.util.stream.Collectors;
 import org.pgonce.spi.PayloadCodec;
 
-/**
- * What both codecs say of a payload that cannot be decoded, and what to do. It never has values.
- */
+/** What both codecs say of JSON that they cannot read or write, and what to do; never values. */
 final class DecodingAdvice {
 
   private static final int LONGEST_PATH = 400;

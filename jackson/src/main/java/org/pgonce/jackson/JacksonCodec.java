@@ -107,9 +107,8 @@ public final class JacksonCodec implements PayloadCodec {
         StreamReadConstraints.builder()
             .maxDocumentLength(MAX_DOCUMENT_LENGTH)
             .maxStringLength(MAX_DOCUMENT_LENGTH)
-            .maxNumberLength(
-                150_000); // a numeric has up to 131,072 digits before the point and 16,383 behind
-    // it
+            // A numeric has up to 131,072 digits before the point, and 16,383 behind it.
+            .maxNumberLength(150_000);
     change.accept(bounds);
     var read = bounds.build();
     // What cannot be read is not written.

@@ -85,7 +85,7 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
 
   /** To be run by the table's owner. */
   public String drop(TableName name) {
-    return lockBeforeDrop(table, name)
+    return lockBeforeDrop(table.isPartitioned(), name)
         + "DROP TRIGGER IF EXISTS %s ON %s;\n"
             .formatted(Quoted.identifier(bareName()), Quoted.table(name));
   }
@@ -95,8 +95,8 @@ public record CaptureTrigger(Capture capture, Event event, TriggerForm form, Wat
    * the table last. Who writes to it has the table before a partition: the two would wait in a
    * circle. Empty for any other table.
    */
-  public static String lockBeforeDrop(WatchedTable table, TableName name) {
-    return table.isPartitioned()
+  public static String lockBeforeDrop(boolean isPartitioned, TableName name) {
+    return isPartitioned
         ? "LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE;\n".formatted(Quoted.table(name))
         : "";
   }

@@ -79,7 +79,7 @@ final class FormerTriggers {
         trigger.name(),
         trigger.form(),
         trigger.firing(),
-        CaptureTrigger.lockBeforeDrop(state.wanted().table(), trigger.table())
+        CaptureTrigger.lockBeforeDrop(trigger.isPartitioned(), trigger.table())
             + "DROP TRIGGER IF EXISTS %s ON %s;\n%s;\n".formatted(name, on, trigger.definition())
             + (how == null ? "" : "ALTER TABLE %s %s TRIGGER %s;\n".formatted(on, how, name)));
   }

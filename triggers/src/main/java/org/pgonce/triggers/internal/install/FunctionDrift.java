@@ -67,7 +67,8 @@ final class FunctionDrift {
                   installed.owner(),
                   Quoted.table(wanted.table().name()),
                   Quoted.identifier(installed.owner()),
-                  CaptureTrigger.lockBeforeDrop(wanted.table(), wanted.table().name())
+                  CaptureTrigger.lockBeforeDrop(
+                          wanted.table().isPartitioned(), wanted.table().name())
                       .replace('\n', ' '),
                   wanted.name(),
                   Quoted.literal(wanted.capture().channel())));

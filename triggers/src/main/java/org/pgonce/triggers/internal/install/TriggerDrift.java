@@ -191,12 +191,12 @@ final class TriggerDrift {
     return problems;
   }
 
-  /** A partitioned table is locked first: see {@link CaptureTrigger#lockBeforeDrop}. */
+  /** In one line, for a message. */
   static String dropByHand(InstalledTrigger trigger) {
-    return trigger.isPartitioned()
-        ? "BEGIN; LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE; %s; COMMIT"
-            .formatted(Quoted.table(trigger.table()), drop(trigger))
-        : drop(trigger);
+    var lock = CaptureTrigger.lockBeforeDrop(trigger.isPartitioned(), trigger.table());
+    return lock.isEmpty()
+        ? drop(trigger)
+        : "BEGIN; " + lock.replace('\n', ' ') + drop(trigger) + "; COMMIT";
   }
 
   static String drop(InstalledTrigger trigger) {

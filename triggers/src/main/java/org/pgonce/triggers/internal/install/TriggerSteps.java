@@ -154,7 +154,7 @@ final class TriggerSteps {
             trigger.table(),
             trigger.name(),
             "",
-            CaptureTrigger.lockBeforeDrop(table, trigger.table())
+            CaptureTrigger.lockBeforeDrop(trigger.isPartitioned(), trigger.table())
                 + TriggerDrift.drop(trigger)
                 + ";\n"),
         new TableChange.Description(
