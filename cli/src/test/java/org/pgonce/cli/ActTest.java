@@ -149,6 +149,40 @@ class ActTest {
     assertThat(database.queryLong(due)).isEqualTo(1);
   }
 
+  /** What has a time of its own keeps it: a reminder for next week is not sent today. */
+  @Test
+  void retryNowTakesAllThatFailed() throws Exception {
+    database.execute("select pgonce.publish('mails', '0', delay => interval '1 hour')");
+    database.execute(
+        """
+        insert into pgonce.scheduled (subscription_id, id, attempts, due_at, created_at, last_error, payload)
+        select s.id, nextval('pgonce.notification_id'), 1, now() + interval '1 hour', now(),
+               case when g % 3 = 0 then 'no such account' else '421 busy' end, '1'
+          from pgonce.subscription s, generate_series(1, 12003) g where s.id > 0
+        """);
+    assertThat(cli.run("retry-now", "mails", "--because", "x").ends(1).err()).contains("--failed");
+    assertThat(cli.run("retry-now", "mails", "1", "--failed", "--because", "x").ends(1).err())
+        .contains("beside ids");
+    assertThat(cli.run("retry-now", "mail", "--failed", "--because", "x").ends(1).err())
+        .contains("channel \"mail\" is not installed");
+    var dry = cli.run("retry-now", "mails", "--failed", "--because", "x", "--dry-run").ends(0);
+    assertThat(dry.out())
+        .isEqualTo(
+            "12,003 notifications of channel mails would be made due; nothing was changed\n");
+    var due = "select count(*) from pgonce.scheduled where due_at <= clock_timestamp()";
+    assertThat(database.queryLong(due)).isZero();
+    cli.run("retry-now", "mails", "--error", "%account%", "--because", "it is there").ends(0);
+    assertThat(database.queryLong(due + " and last_error like '%account%'")).isEqualTo(4_001);
+    assertThat(database.queryLong(due)).isEqualTo(4_001);
+    assertThat(cli.run("retry-now", "mails", "--failed", "--because", "it is back").ends(0).out())
+        .isEqualTo("8,002 notifications of channel mails made due\n");
+    assertThat(database.queryLong(due)).isEqualTo(12_003);
+    assertThat(
+            database.queryString(
+                "select string_agg(concerned || ' ' || reason, ', ' order by id) from pgonce.operation_log where what = 'RETRY_NOW'"))
+        .isEqualTo("4001 it is there, 8002 it is back");
+  }
+
   @Test
   void cancelTakesIdsAndKeys() throws Exception {
     database.execute(

@@ -79,6 +79,46 @@ class TailTest {
     assertThat(tail.isAlive()).isFalse();
   }
 
+  /** As by a restart: it says so, and goes on from what it has shown. */
+  @Test
+  void whatHappenedWhileItsConnectionWasLostIsShown(TestDatabase database) throws Exception {
+    var reader = new Reader();
+    var errors = new Reader();
+    var cli = new Cli(database.login());
+    var tail = tail(cli, reader, errors, "mails");
+    tail.start();
+    try {
+      await()
+          .atMost(SOON)
+          .until(
+              () -> {
+                // One that comes before tail's first look is not new to it.
+                cli.run("pause", "mails", "--because", "x").ends(0);
+                cli.run("resume", "mails", "--because", "x").ends(0);
+                return reader.text().contains("RESUME");
+              });
+      endSessions(database);
+      database.execute("select pgonce.pause('mails', 'while it was lost')");
+      await().atMost(SOON).until(() -> reader.text().contains("while it was lost"));
+      assertThat(errors.text())
+          .startsWith("pgonce: terminating connection due to administrator command (57P01)")
+          .contains("It is tried again each 2 s, until Ctrl-C")
+          .endsWith("pgonce: connected again\n");
+      assertThat(reader.text().split("while it was lost", -1)).hasSize(2);
+    } finally {
+      reader.gone = true;
+      cli.run("pause", "mails", "--because", "x");
+      cli.run("resume", "mails", "--because", "x");
+      tail.join(SOON.toMillis());
+    }
+    assertThat(tail.isAlive()).isFalse();
+  }
+
+  private static void endSessions(TestDatabase database) throws Exception {
+    database.execute(
+        "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'pgonce cli' and datname = current_database()");
+  }
+
   @Tag("all")
   @Test
   void whatComesIntoSightIsNotNew(TestDatabase database) throws Exception {

@@ -11,18 +11,12 @@ import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.operations.internal.sql.Database;
-import org.pgonce.operations.internal.sql.RefusedException;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/**
- * Redrives or discards, in batches: each is a transaction and an entry of the operation log, so
- * that no transaction is long, and what was done before a failure stays done.
- */
+/** Redrives or discards, in batches. */
 abstract class DeadLetterCommand extends DatabaseCommand {
-
-  private static final int BATCH = 10_000;
 
   private static final String COUNT =
       "SELECT count(*) FROM pgonce.dead_letter_status d WHERE " + DEAD_LETTER_FITS;
@@ -32,7 +26,7 @@ abstract class DeadLetterCommand extends DatabaseCommand {
       """
       SELECT b.id FROM (SELECT DISTINCT d.id FROM pgonce.dead_letter_status d WHERE %s AND d.id > ?::text::bigint) b ORDER BY b.id LIMIT %d
       """
-          .formatted(DEAD_LETTER_FITS, BATCH);
+          .formatted(DEAD_LETTER_FITS, Batches.SIZE);
 
   @Parameters(index = "0", paramLabel = "CHANNEL")
   private String channel = "";
@@ -71,27 +65,10 @@ abstract class DeadLetterCommand extends DatabaseCommand {
               filter.resolve(statements);
               return statements.number(COUNT, filter.parameters(channel, ids));
             });
-    var touched = 0L;
-    try {
-      var last = Long.MIN_VALUE;
-      while (true) {
-        var batch = next(database, last);
-        touched += change(database, batch, because);
-        if (batch.size() < BATCH) {
-          break;
-        }
-        last = batch.get(batch.size() - 1);
-        terminal().progress("%s: %,d of %,d".formatted(what, touched, total));
-      }
-      terminal().progressEnds();
-    } catch (RefusedException e) {
-      throw touched == 0 || why.dryRun()
-          ? e
-          : new FailedException(
-              "%s\n%,d dead letters were %s before; give the command again to go on"
-                  .formatted(e.getMessage(), touched, participle),
-              e);
-    }
+    var touched =
+        new Batches(terminal(), what, "dead letters were " + participle, why)
+            .run(
+                total, behind -> next(database, behind), batch -> change(database, batch, because));
     output.print(
         terminal(),
         why.done(what, channel, filter.subscription(), touched),

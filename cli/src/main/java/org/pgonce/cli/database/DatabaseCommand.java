@@ -1,11 +1,14 @@
 package org.pgonce.cli.database;
 
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Output;
 import org.pgonce.cli.terminal.Terminal;
 import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.RefusedException;
+import org.pgonce.operations.internal.text.Printable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -18,6 +21,8 @@ public abstract class DatabaseCommand implements Callable<Integer> {
   public interface Root {
     Terminal terminal();
   }
+
+  private static final int AGAIN_SECONDS = 2;
 
   @Spec private CommandSpec spec;
 
@@ -33,19 +38,48 @@ public abstract class DatabaseCommand implements Callable<Integer> {
     return ((Root) spec.root().userObject()).terminal();
   }
 
+  /**
+   * A command that goes on outlives its connection, once it had one: the person on call watches
+   * while the database restarts, too.
+   */
   @Override
   public final Integer call() throws Exception {
-    try (var database = connection.open(terminal())) {
-      var status = run(database);
-      if (status == ExitStatus.DONE && !endsWithItsReader() && terminal().out().checkError()) {
-        throw new FailedException(
-            "it is done, and what it says could not be written: the disk is full, or nobody reads");
+    var isConnected = false;
+    var isLost = false;
+    while (true) {
+      try (var database = connection.open(terminal())) {
+        if (isLost) {
+          terminal().err().println("pgonce: connected again");
+        }
+        isConnected = true;
+        isLost = false;
+        return checked(run(database));
+      } catch (RefusedException e) {
+        if (!isConnected || !endsWithItsReader() || !Failure.mayPass(e)) {
+          throw e;
+        }
+        if (!isLost) {
+          terminal()
+              .err()
+              .println(
+                  "pgonce: %s\nIt is tried again each %d s, until Ctrl-C"
+                      .formatted(Printable.lines(String.valueOf(e.getMessage())), AGAIN_SECONDS));
+        }
+        isLost = true;
       }
-      return status;
+      TimeUnit.SECONDS.sleep(AGAIN_SECONDS);
     }
   }
 
-  /** Whether it goes on for as long as somebody reads. */
+  private int checked(int status) {
+    if (status == ExitStatus.DONE && !endsWithItsReader() && terminal().out().checkError()) {
+      throw new FailedException(
+          "it is done, and what it says could not be written: the disk is full, or nobody reads");
+    }
+    return status;
+  }
+
+  /** Whether it goes on for as long as somebody reads: then it may run several times. */
   protected boolean endsWithItsReader() {
     return false;
   }

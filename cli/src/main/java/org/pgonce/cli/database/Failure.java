@@ -36,7 +36,16 @@ final class Failure {
 
   private static final Pattern OF_CONNECTIONS = Pattern.compile("(08|28|3D)...|53300|57P03");
 
+  // The connection is lost, or the server ends, starts, or has too many.
+  private static final Pattern PASSING = Pattern.compile("08...|57P0[123]|53300");
+
   private Failure() {}
+
+  /** Whether the same may be answered in a while, by another connection. */
+  static boolean mayPass(RefusedException refused) {
+    return refused.getCause() instanceof SQLException failure
+        && PASSING.matcher(String.valueOf(failure.getSQLState())).matches();
+  }
 
   /**
    * @param where was asked: the driver does not always say it

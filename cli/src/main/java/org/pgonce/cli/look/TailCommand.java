@@ -41,11 +41,15 @@ public final class TailCommand extends DatabaseCommand {
   @Parameters(arity = "0..1", paramLabel = "CHANNEL", description = "Default: all")
   private @Nullable String channel;
 
+  private @Nullable Look before;
+
   @Override
   protected int run(Database database) throws InterruptedException {
     var out = terminal().out();
-    var before = new Look(events(database));
-    sayIfNotInstalled(database);
+    if (before == null) { // else it has lost its connection, and goes on from there
+      before = new Look(events(database));
+      sayIfNotInstalled(database);
+    }
     while (!out.checkError()) {
       TimeUnit.SECONDS.sleep(1);
       var events = events(database);
