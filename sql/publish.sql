@@ -1,4 +1,4 @@
--- Publish: stores a notification and its wake-up in the writer's own transaction.
+-- Publish: stores a notification, and notifies, in the writer's own transaction.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);

@@ -25,7 +25,7 @@ BEGIN
   INSERT INTO pgonce.rate_limit (subscription_id, free_from) VALUES (subscription, '-infinity') ON CONFLICT DO NOTHING;
   SELECT p.free_from INTO from_then FROM pgonce.rate_limit p WHERE p.subscription_id = subscription FOR UPDATE;
   now := clock_timestamp();
-  -- It lies one permit ahead at most, which is a second: further only where the server's clock was set back.
+  -- It lies one permit ahead at most, a second at a rate of 1 and less at higher ones: further only where the server's clock was set back.
   from_then := CASE WHEN from_then > now + interval '5 seconds' THEN now ELSE greatest(from_then, now - interval '100 ms') END;
   granted := least(wanted, CASE WHEN from_then <= now THEN floor(extract(epoch FROM now - from_then) * rate) + 1 ELSE 0 END);
   from_then := from_then + granted * interval '1 second' / rate;

@@ -20,7 +20,7 @@ SELECT pg_catalog.set_config('pgonce.client_min_messages', pg_catalog.current_se
 SELECT pg_catalog.set_config('client_min_messages', 'warning', false);
 
 -- One at a time, with the library: else the second fails with "tuple concurrently updated". See GuardSchema.java.
-SELECT pg_catalog.pg_advisory_xact_lock(123589553447782);
+SELECT pg_catalog.pg_advisory_xact_lock(123589553447783);
 
 DO $$
 DECLARE
@@ -106,20 +106,6 @@ CREATE TABLE IF NOT EXISTS pgonce_guards.guard (
   error       text,
   PRIMARY KEY (scope, key, step)
 );
-DO $$
-BEGIN
-  IF to_regclass('pgonce_guards.guard_open') IS NULL THEN
-    CREATE INDEX guard_open ON pgonce_guards.guard (started_at)
-     WHERE keep_until IS NULL AND (step = '' OR outcome IN ('STARTED', 'UNKNOWN'));
-  END IF;
-  IF to_regclass('pgonce_guards.guard_done') IS NULL THEN
-    CREATE INDEX guard_done ON pgonce_guards.guard (keep_until) WHERE keep_until IS NOT NULL;
-  END IF;
-  IF to_regclass('pgonce_guards.guard_failed') IS NULL THEN
-    CREATE INDEX guard_failed ON pgonce_guards.guard (started_at) WHERE kind = 'CALL' AND outcome = 'FAILED' AND NOT repeatable AND settled_by = 'CALL';
-  END IF;
-END
-$$;
 
 -- Decisions of people, and outcomes that came too late. A row stays when its guard is gone.
 CREATE TABLE IF NOT EXISTS pgonce_guards.guard_history (
@@ -137,15 +123,25 @@ CREATE TABLE IF NOT EXISTS pgonce_guards.guard_history (
   role    text        NOT NULL DEFAULT session_user,
   why     text        NOT NULL
 );
+
+-- Without IF NOT EXISTS, which would take the tables' locks where they are there.
 DO $$
 BEGIN
+  IF to_regclass('pgonce_guards.guard_open') IS NULL THEN
+    CREATE INDEX guard_open ON pgonce_guards.guard (started_at)
+     WHERE keep_until IS NULL AND (step = '' OR outcome IN ('STARTED', 'UNKNOWN'));
+  END IF;
+  IF to_regclass('pgonce_guards.guard_done') IS NULL THEN
+    CREATE INDEX guard_done ON pgonce_guards.guard (keep_until) WHERE keep_until IS NOT NULL;
+  END IF;
+  IF to_regclass('pgonce_guards.guard_failed') IS NULL THEN
+    CREATE INDEX guard_failed ON pgonce_guards.guard (started_at) WHERE kind = 'CALL' AND outcome = 'FAILED' AND NOT repeatable AND settled_by = 'CALL';
+  END IF;
   IF to_regclass('pgonce_guards.guard_history_of') IS NULL THEN
     CREATE INDEX guard_history_of ON pgonce_guards.guard_history (scope, key, step, id);
   END IF;
 END
 $$;
-
--- Functions. Each is replaced when this file runs again.
 
 -- The row as it counts now. Only the attempt that owns the token sees it: with it an outcome could be forged.
 CREATE OR REPLACE FUNCTION pgonce_guards.guard_as_seen(guard pgonce_guards.guard, own_token uuid DEFAULT NULL) RETURNS pgonce_guards.guard
@@ -157,9 +153,7 @@ BEGIN
     guard.repeatable := guard.kind = 'SEQUENCE';
     guard.error := coalesce(guard.error, 'nothing was heard of it for the longest time that it may take');
   END IF;
-  IF guard.token IS DISTINCT FROM own_token THEN
-    guard.token := NULL;
-  END IF;
+  guard.token := CASE WHEN guard.token = own_token THEN own_token END;
   RETURN guard;
 END
 $$;
@@ -327,9 +321,7 @@ DECLARE
   step pgonce_guards.guard;
 BEGIN
   FOR step IN SELECT g.* FROM pgonce_guards.guard g WHERE g.scope = guard_scope AND g.key = guard_key AND g.step <> '' LOOP
-    IF step.outcome = 'STARTED' THEN
-      step.outcome := 'UNKNOWN';
-    END IF;
+    step.outcome := CASE step.outcome WHEN 'STARTED' THEN 'UNKNOWN' ELSE step.outcome END;
     step.token := NULL;
     RETURN NEXT step;
   END LOOP;
@@ -496,10 +488,8 @@ GRANT EXECUTE ON FUNCTION
   pgonce_guards.step_begin(uuid, text, text, text, text, text, uuid, text, bigint, bigint, bigint),
   pgonce_guards.step_done(text, text, text, text, uuid, text, bigint, bigint, text, text)
 TO pgonce_guard, pgonce_listener;
-GRANT EXECUTE ON FUNCTION pgonce_guards.guard_standing(text, text, text), pgonce_guards.guard_purge(integer)
-TO pgonce_guard, pgonce_listener, pgonce_admin;
-GRANT EXECUTE ON FUNCTION
-  pgonce_guards.settle_guard(text, text, text, text, boolean, text, text, text), pgonce_guards.release_guard(text, text, text, text, text)
+GRANT EXECUTE ON FUNCTION pgonce_guards.guard_standing(text, text, text), pgonce_guards.guard_purge(integer) TO pgonce_guard, pgonce_listener, pgonce_admin;
+GRANT EXECUTE ON FUNCTION pgonce_guards.settle_guard(text, text, text, text, boolean, text, text, text), pgonce_guards.release_guard(text, text, text, text, text)
 TO pgonce_admin;
 GRANT SELECT ON pgonce_guards.guard, pgonce_guards.guard_history TO pgonce_admin;
 

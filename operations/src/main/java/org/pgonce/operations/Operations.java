@@ -351,7 +351,7 @@ public final class Operations {
    * the drop, else within some minutes. So is what a transaction at REPEATABLE READ or above whose
    * snapshot is older still stores. Delivery keys of what waits are taken until then. Waits some 16
    * s for transactions that have published or settled something in any channel, in tries that make
-   * others wait for 1.75 s at most, and gives up then.
+   * others wait for 2.5 s at most, and gives up then.
    *
    * @return false if it was not installed
    * @throws IllegalArgumentException if something else than code feeds the channel: a trigger is

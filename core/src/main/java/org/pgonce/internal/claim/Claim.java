@@ -23,7 +23,8 @@ import org.pgonce.internal.jdbc.Statements;
  * pgonce.schedule}, or {@code pgonce.bury} for the last one, of sql/settle.sql</td></tr>
  * <tr><td>an earlier claim did not settle the row (a suspect)</td><td>the next attempt, before its
  * handler begins: {@code pgonce.schedule} too</td></tr>
- * <tr><td>it is given back, put back for a newer version, or paused</td><td>not this one</td></tr>
+ * <tr><td>it is given back, put back for a newer version, paused, in a batch that is undone, or run
+ * again after a deadlock</td><td>not this one</td></tr>
  * </table>
  *
  * @param scheduled whether its row is among the scheduled ones

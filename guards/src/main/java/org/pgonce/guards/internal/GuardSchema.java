@@ -17,8 +17,8 @@ public final class GuardSchema {
   private static final String SCRIPT = "/org/pgonce/guards/sql/install.sql";
 
   // One key for every database: an advisory lock belongs to the current one. "pgonce" in ASCII, +
-  // 1.
-  private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(123589553447782)";
+  // 2.
+  private static final String LOCK = "SELECT pg_catalog.pg_advisory_xact_lock(123589553447783)";
 
   // Reads the catalogs only, so it works without any right on the schema. A restore may have lost
   // the comment, the owners or the rights: then the script runs again.
