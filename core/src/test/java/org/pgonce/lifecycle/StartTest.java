@@ -337,7 +337,7 @@ class StartTest {
   @Tag("all")
   @Test
   void scan_wakesOnlyWhereThereIsWork() throws Exception {
-    var pgonce = stage.pgonce();
+    var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource), Duration.ofMillis(100));
     pgonce.listen(ORDERS, Stage::effect).start();
     stage.awaitGateIsClosed();
     awaitScans(2); // who had been called for what was owed has looked by then
