@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -48,6 +49,7 @@ class BlockedKeysTest {
   }
 
   private final ConcurrentLinkedQueue<Order> ended = new ConcurrentLinkedQueue<>();
+  private final Semaphore handled = new Semaphore(0);
   private final List<PgOnce> opened = new ArrayList<>();
   private final List<HikariDataSource> pools = new ArrayList<>();
   private Stage stage;
@@ -129,10 +131,16 @@ class BlockedKeysTest {
     var pool = stage.database.pooled(8);
     pools.add(pool);
     // Ten polls are soon over then.
-    var process = PgOnce.builder(pool).pollInterval(Duration.ofMillis(200)).build();
+    var process = PgOnce.builder(pool).pollInterval(Duration.ofMillis(100)).build();
     opened.add(process);
     process
-        .listen(steps, QUICK.withConcurrency(4), (step, tx) -> ended.add(step.payload()))
+        .listen(
+            steps,
+            QUICK.withConcurrency(4),
+            (step, tx) -> {
+              ended.add(step.payload());
+              handled.release();
+            })
         .start();
     return process;
   }
@@ -223,8 +231,7 @@ class BlockedKeysTest {
     var begun = System.nanoTime();
     for (var id = 1; id <= 200; id++) {
       publish("", id, id);
-      var count = id;
-      stage.awaitSoon(() -> ended.size() == count);
+      Stage.awaitSoon(handled);
     }
     var oneByOne = System.nanoTime() - begun;
     publish("", 1_001, 3_000);

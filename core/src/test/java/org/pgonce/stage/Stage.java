@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.awaitility.core.ConditionTimeoutException;
@@ -205,6 +206,14 @@ public final class Stage implements AutoCloseable {
   /** Waits until it has happened. */
   public static void awaitSoon(CountDownLatch happened) throws InterruptedException {
     assertThat(happened.await(SOON.toSeconds(), TimeUnit.SECONDS)).as("it happened").isTrue();
+  }
+
+  /**
+   * Waits for a permit, and takes it: at once, where {@link #awaitSoon(Callable)} looks 40 times a
+   * second.
+   */
+  public static void awaitSoon(Semaphore permits) throws InterruptedException {
+    assertThat(permits.tryAcquire(SOON.toSeconds(), TimeUnit.SECONDS)).as("a permit").isTrue();
   }
 
   /** Waits for the condition; where it does not come, the output says how everything stands. */
