@@ -108,28 +108,31 @@ class HerdTest {
   @Tag("all")
   @ParameterizedTest
   @CsvSource({
-    "EXACTLY_ONCE, 1, 20, 1.4",
-    "EXACTLY_ONCE, 1, 100, 1.4",
-    "EXACTLY_ONCE, 64, 20, 2.2",
-    "EXACTLY_ONCE, 64, 100, 2.2",
-    "EXACTLY_ONCE, 16, 20, 2.2",
-    "EXACTLY_ONCE, 16, 100, 2.2",
-    "AT_LEAST_ONCE, 16, 100, 2.2"
+    "EXACTLY_ONCE, 1, 1.4",
+    "EXACTLY_ONCE, 64, 2.2",
+    "EXACTLY_ONCE, 16, 2.2",
+    "AT_LEAST_ONCE, 16, 2.2"
   })
-  void oneOfManyAnswersAWakeUp(Mode mode, int processes, int perSecond, double most)
-      throws Exception {
+  void oneOfManyAnswersAWakeUp(Mode mode, int processes, double most) throws Exception {
     var channel =
         installed(Stage.wokenAlways("herd." + mode.name().toLowerCase(Locale.ROOT), mode));
     listeners(channel, processes, (order, tx) -> handled.release());
     // Each learns its rank with the poll.
     var unused = publish(channel, 20, Duration.ofSeconds(3));
+    for (var perSecond : List.of(20, 100)) {
+      fewClaim(channel, processes, perSecond, most);
+    }
+  }
+
+  private void fewClaim(Channel<Order> channel, int processes, int perSecond, double most)
+      throws Exception {
     var claims = Double.MAX_VALUE;
     // On a busy machine the first is late, and others claim in vain.
     for (var i = 0; i < 3 && claims > most; i++) {
       claims = publish(channel, perSecond, Duration.ofSeconds(4));
       System.out.printf(
           "%s, %d processes, %d a second: %.2f claims a notification%n",
-          mode, processes, perSecond, claims);
+          channel.mode(), processes, perSecond, claims);
     }
     assertThat(claims).isLessThanOrEqualTo(most);
   }
