@@ -40,6 +40,7 @@ class LateWriterTest {
   private static final int LATEST_COMMIT_MS = 1_500;
   private static final int LOAD = 1_000;
   private static final int WRITERS_A_ROUND = 8;
+  private static final int ROUNDS = Integer.getInteger("pgonce.test.late.rounds", 2);
   private static final long FIRST_LATE = 1_000_000_000;
 
   private static final int[] LEVELS = {
@@ -98,7 +99,7 @@ class LateWriterTest {
   @Tag("all")
   @Test
   void h88_eachOfManyRowsThatAreCommittedLateIsHandledSoon() throws Exception {
-    rounds(5);
+    rounds(ROUNDS);
   }
 
   private void rounds(int ofEachEnding) throws Exception {
