@@ -2,6 +2,7 @@ package org.pgonce.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 import static org.pgonce.micrometer.Stage.OFTEN;
 import static org.pgonce.micrometer.Stage.value;
 
@@ -146,11 +147,14 @@ class PgOnceMetricsTest {
   @Test
   @Tag("all")
   void withoutAnswerTheGaugesAreNaN() throws Exception {
-    metrics(Duration.ofSeconds(12)); // so that the last answer would hold for longer than SOON
+    // The last answer would hold for 16 s.
+    metrics(Duration.ofSeconds(2));
     awaitGauge(0, "pgonce.backlog");
     assertThat(value(registry, "pgonce.notify.queue.usage")).isZero();
     stage.database.execute("alter view pgonce.channel_gauges rename to taken_away");
-    awaitGauge(Double.NaN, "pgonce.backlog");
+    await()
+        .atMost(Duration.ofSeconds(14))
+        .until(() -> Double.isNaN(value(registry, "pgonce.backlog")));
     assertThat(registry.find("pgonce.backlog").tag("channel", "mails").meters()).hasSize(1);
     assertThat(value(registry, "pgonce.notify.queue.usage")).isNaN();
     stage.database.execute("alter view pgonce.taken_away rename to channel_gauges");
