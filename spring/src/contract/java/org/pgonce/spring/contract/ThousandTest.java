@@ -37,7 +37,7 @@ class ThousandTest {
     try (var service = Service.start(database, Nothing.class)) {
       service.publish(1, 1_000);
     }
-    for (var done = 200; done <= 600; done += 200) {
+    for (var done = 300; done <= 600; done += 300) {
       try (var killed = startedProcess(database)) {
         awaitDone(database, done);
         killed.kill9();
