@@ -9,11 +9,13 @@ import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.pgonce.testkit.TestDatabase;
 
 /**
  * Threads that write to random tables until they are closed, and time each statement. Some commit
- * at once; the others write to three tables and keep the transaction open for up to a second. Each
+ * at once, and rest for a moment, as they are not to take the processors from those that they write
+ * beside; the others write to three tables and keep the transaction open for up to a second. Each
  * has rows of its own, so that none waits for another.
  */
 final class BusyWriters implements AutoCloseable {
@@ -24,6 +26,8 @@ final class BusyWriters implements AutoCloseable {
           "insert into %s values (?, 'Bob')",
           "update %s set name = 'Eve' where id = ?",
           "delete from %s where id = ?");
+
+  private static final long REST_NANOS = 3_000_000;
 
   private final TestDatabase database;
   private final List<String> tables;
@@ -51,7 +55,9 @@ final class BusyWriters implements AutoCloseable {
       connection.setAutoCommit(!slow);
       while (!stopped) {
         writeOne(connection, random, id);
-        if (slow) {
+        if (!slow) {
+          LockSupport.parkNanos(REST_NANOS);
+        } else {
           writeOne(connection, random, id);
           writeOne(connection, random, id);
           try (var statement = connection.createStatement()) {
