@@ -2,6 +2,7 @@ package org.pgonce.console;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.zaxxer.hikari.HikariDataSource;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -18,6 +19,7 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.testkit.Login;
 
 /** A console over a login, and a client that keeps its cookie as a browser does. */
@@ -29,6 +31,7 @@ final class Browser implements AutoCloseable {
   final ConsoleServer server;
   final String origin;
   String cookie;
+  private final @Nullable HikariDataSource pool;
   private final HttpClient client =
       HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NEVER).build();
 
@@ -37,10 +40,17 @@ final class Browser implements AutoCloseable {
   }
 
   Browser(Login login, boolean operates, String address) throws Exception {
-    this(login.unpooled(), operates, address);
+    this(login.pooled(8), true, operates, address);
   }
 
+  /** Over the caller's own, which it closes. */
   Browser(DataSource dataSource, boolean operates, String address) throws Exception {
+    this(dataSource, false, operates, address);
+  }
+
+  private Browser(DataSource dataSource, boolean closesIt, boolean operates, String address)
+      throws Exception {
+    pool = closesIt ? (HikariDataSource) dataSource : null;
     server =
         ConsoleServer.start(
             Console.of(dataSource, operates, ConsoleServer.AT_ONCE),
@@ -132,5 +142,8 @@ final class Browser implements AutoCloseable {
   @Override
   public void close() {
     server.close();
+    if (pool != null) {
+      pool.close();
+    }
   }
 }
