@@ -114,12 +114,12 @@ class ScaleTest {
     }
   }
 
-  /** The least of some tries, in ms. */
+  /** In ms, of the first try below the bound, or the least of all. */
   private static long least(TestDatabase database, int process, Browser browser, String path)
       throws Exception {
     var spent = SPENT_NANOS.formatted(process);
     var least = Long.MAX_VALUE;
-    for (var round = 0; round < TRIES; round++) {
+    for (var round = 0; round < TRIES && least >= BOUND_MS; round++) {
       browser.server.forget(); // each time as if nobody had looked for a while
       var before = Long.parseLong(String.valueOf(database.queryString(spent)));
       browser.page(path);
