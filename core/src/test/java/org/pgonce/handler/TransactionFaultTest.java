@@ -1,9 +1,11 @@
 package org.pgonce.handler;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.pgonce.stage.Stage.QUICK;
 
+import java.io.InputStream;
 import java.lang.reflect.Proxy;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -27,6 +29,7 @@ import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
+import org.pgonce.Tx;
 import org.pgonce.spi.Event;
 import org.pgonce.stage.Events;
 import org.pgonce.stage.PgOnceInstalled;
@@ -111,6 +114,49 @@ class TransactionFaultTest {
     // Where the transaction keeps the row, it runs again at once, and that is not counted.
     assertThat(stage.database.queryString("select string_agg(note, ',') from effect"))
         .isEqualTo(mode == Mode.EXACTLY_ONCE ? "attempt 1" : "attempt 2");
+  }
+
+  /** The driver would send the next statement as the rest of the message, and wait for ever. */
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h45_anErrorAmidAMessageOfTheDriverFailsTheAttemptAtOnce(Mode mode) throws Exception {
+    failsOnce(mode, (order, tx) -> breakOff(tx, new StackOverflowError("as if")));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(names = {"EXACTLY_ONCE", "AT_LEAST_ONCE"})
+  void h43_anErrorAmidAMessageIsAFailureThoughItIsSwallowed(Mode mode) throws Exception {
+    failsOnce(
+        mode,
+        (order, tx) -> {
+          try {
+            breakOff(tx, new IllegalStateException("as if"));
+          } catch (IllegalStateException swallowed) {
+            assertThatThrownBy(() -> Stage.effect(order, tx)).hasMessageContaining("broke off");
+          }
+        });
+  }
+
+  private static void breakOff(Tx tx, Throwable amid) throws SQLException {
+    var stream =
+        new InputStream() {
+          private int left = 10;
+
+          @Override
+          public int read() {
+            if (left-- == 0) {
+              if (amid instanceof Error error) {
+                throw error;
+              }
+              throw (RuntimeException) amid;
+            }
+            return 'x';
+          }
+        };
+    try (var statement = tx.connection().prepareStatement("select octet_length(?)")) {
+      statement.setBinaryStream(1, stream, 1_000);
+      statement.execute();
+    }
   }
 
   @ParameterizedTest(name = "{0}")

@@ -108,6 +108,9 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
         return settle(guarded, run, handled, inHandler, slot);
       } catch (Throwable failure) {
         // Whatever a handler throws, Errors included, fails its attempt and not its worker.
+        if (failure instanceof VirtualMachineError) {
+          guarded.distrust(); // of a stack or a memory that was too small, perhaps for the driver
+        }
         if (slot.isCutOff()) {
           return settlement.afterFailure();
         }
@@ -227,7 +230,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
         Failures.inWords(failure));
     LOG.debug("pgonce: the failure in full", failure);
     try {
-      if (!LostConnection.isToldBy(failure)) {
+      if (!guarded.isLost(failure)) {
         connection.rollback();
         return;
       }

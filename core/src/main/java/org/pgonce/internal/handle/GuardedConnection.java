@@ -142,9 +142,23 @@ public final class GuardedConnection {
     return settled.result();
   }
 
+  /**
+   * The connection is not used any more: what has failed may have done so within the driver, amid a
+   * message.
+   */
+  public void distrust() {
+    scope.broken = true;
+  }
+
+  /** Whether it can no longer be used, by this failure or by what the handler met before. */
+  public boolean isLost(Throwable failure) {
+    return LostConnection.isToldBy(failure) || scope.isLost();
+  }
+
   /** Ends the handler; the message begins with the release of its savepoint. */
   private Pipeline release() throws SQLException {
     scope.end();
+    scope.requireWhole();
     if (scope.endRefused != null) {
       throw scope.endRefused;
     }

@@ -72,6 +72,9 @@ final class GuardedObject implements InvocationHandler {
         return call(proxy, method, args);
       } catch (SQLException e) {
         throw scope.noted(e);
+      } catch (RuntimeException | Error e) {
+        scope.broken = true;
+        throw e;
       } finally {
         scope.leave();
       }

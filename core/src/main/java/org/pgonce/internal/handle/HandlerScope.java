@@ -25,6 +25,7 @@ final class HandlerScope {
 
   static final String IN_FAILED_TRANSACTION = "25P02";
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
+  private static final String CONNECTION_FAILURE = "08006";
   private static final Logger LOG = LoggerFactory.getLogger(HandlerScope.class);
 
   final Object notification;
@@ -33,6 +34,9 @@ final class HandlerScope {
   private final Duration patience;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean ended;
+  // A call has ended with neither a result nor an SQLException, such as with a StackOverflowError:
+  // the driver may be amid a message, wait for ever, or take one answer for another.
+  volatile boolean broken;
 
   // The rest is read and written with the lock held, or after the end.
 
@@ -72,9 +76,11 @@ final class HandlerScope {
   /**
    * Takes the lock for a call; false, without it, if the handler has ended.
    *
-   * @throws SQLException if it is called from within another call: the driver would wait for ever
+   * @throws SQLException if it is called from within another call: the driver would wait for ever;
+   *     or if the connection is {@link #broken}
    */
   boolean enter() throws SQLException {
+    requireWhole();
     if (lock.isHeldByCurrentThread()) {
       throw new SQLException(
           "the connection is in the middle of another call of this thread, which reads a stream of"
@@ -91,6 +97,15 @@ final class HandlerScope {
 
   void leave() {
     lock.unlock();
+  }
+
+  void requireWhole() throws SQLException {
+    if (broken) {
+      throw new SQLException(
+          "a call of the handler of %s broke off in the driver, by an Error or a RuntimeException, so its connection is given up. Instead: let that through"
+              .formatted(notification),
+          CONNECTION_FAILURE);
+    }
   }
 
   boolean hasEnded() {
@@ -209,9 +224,9 @@ final class HandlerScope {
     return error;
   }
 
-  /** Whether the last error says that the connection has ended. */
+  /** Whether it is {@link #broken}, or the last error says that the connection has ended. */
   boolean isLost() {
-    return LostConnection.isToldBy(lastError);
+    return broken || LostConnection.isToldBy(lastError);
   }
 
   SQLException usedAfterEnd() {

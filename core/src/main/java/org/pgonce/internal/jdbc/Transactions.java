@@ -128,7 +128,8 @@ public final class Transactions {
         restore(connection, taken);
         return result;
       } catch (SQLException | RuntimeException | Error e) {
-        if (LostConnection.isToldBy(e)) {
+        // Behind an Error the driver may be amid a message.
+        if (e instanceof Error || LostConnection.isToldBy(e)) {
           LostConnection.abandon(connection);
         } else {
           rollBack(connection, taken);
