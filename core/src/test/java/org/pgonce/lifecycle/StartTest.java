@@ -413,7 +413,9 @@ class StartTest {
   @Test
   void h42_whateverThePoolHandsOutIsMadeFitAndGivenBackAsItWas() throws Exception {
     for (var setting :
-        new String[] {"read-only", "repeatable read", "autocommit off", "search_path and role"}) {
+        new String[] {
+          "read-only", "repeatable read", "autocommit off", "binary", "search_path and role"
+        }) {
       stage.database.execute("truncate effect");
       var pool = new HikariDataSource();
       pool.setDataSource(stage.database.unpooled());
@@ -422,6 +424,11 @@ class StartTest {
         case "read-only" -> pool.setReadOnly(true);
         case "repeatable read" -> pool.setTransactionIsolation("TRANSACTION_REPEATABLE_READ");
         case "autocommit off" -> pool.setAutoCommit(false);
+        case "binary" -> {
+          var source = stage.database.dataSource();
+          source.setPrepareThreshold(-1);
+          pool.setDataSource(source);
+        }
         default -> {
           stage.database.execute(
               "create schema elsewhere; create table elsewhere.effect (id bigint, note text)");

@@ -23,6 +23,9 @@ public final class Pipeline {
   // by its text, whose hash a new string would have to compute again.
   private static final Map<List<String>, Message> MESSAGES = new ConcurrentHashMap<>();
 
+  // A prepareThreshold: results are binary from a statement's first execution on.
+  private static final int BINARY_AT_ONCE = -1;
+
   private final Connection connection;
   private final List<Sent<?>> parts = new ArrayList<>();
 
@@ -120,13 +123,19 @@ public final class Pipeline {
   /**
    * Whether the driver sends several commands in one message, of which the server executes none
    * behind the first one that fails. pgjdbc-ng prepares one command at a time. pgjdbc in its mode
-   * SIMPLE has the server go on behind a failure: a COMMIT there would let go of the row.
+   * SIMPLE has the server go on behind a failure: a COMMIT there would let go of the row. With a
+   * prepareThreshold of -1 pgjdbc takes the columns of all commands for those of the first one.
    */
   public static boolean isPossible(Connection connection) throws SQLException {
-    return !PgjdbcNg.made(connection)
-        && !(connection.isWrapperFor(PGConnection.class)
-            && connection.unwrap(PGConnection.class).getPreferQueryMode()
-                == PreferQueryMode.SIMPLE);
+    if (PgjdbcNg.made(connection)) {
+      return false;
+    }
+    if (!connection.isWrapperFor(PGConnection.class)) {
+      return true;
+    }
+    var pgjdbc = connection.unwrap(PGConnection.class);
+    return pgjdbc.getPreferQueryMode() != PreferQueryMode.SIMPLE
+        && pgjdbc.getPrepareThreshold() != BINARY_AT_ONCE;
   }
 
   public <R> Sent<R> add(Part<R> part) {
