@@ -160,8 +160,11 @@ DECLARE
   later_rows bigint := 0;
 BEGIN
   IF json_array_length(payloads) = 1 THEN
+    -- Not payloads -> 0, which reads the strings in it, and refuses one with an escaped NUL.
     RETURN QUERY SELECT abs(s.id), s.id > 0
-                   FROM pgonce_private.store_one(channel_name, payloads -> 0, due_ats[1], keys[1], order_keys[1], same_payload[1], version, contexts[1]) AS s (id);
+                   FROM json_array_elements(payloads) AS p (payload)
+                  CROSS JOIN LATERAL pgonce_private.store_one(
+                    channel_name, p.payload, due_ats[1], keys[1], order_keys[1], same_payload[1], version, contexts[1]) AS s (id);
     RETURN;
   END IF;
   -- Dropping the channel and changing its mode (pgonce_private.hold_writers) wait from here on.

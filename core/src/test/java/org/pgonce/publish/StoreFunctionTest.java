@@ -56,6 +56,26 @@ class StoreFunctionTest {
     assertThat(database.queryLong(STORED)).isZero();
   }
 
+  /** As a table's row with it in a column of json is. */
+  @Test
+  void h4_anEscapedNulIsStoredAsItIsHoweverItIsPublished() throws Exception {
+    var payload = "'{\"name\": \"a\\u0000b\"}'";
+    database.execute("select pgonce.publish('mails', %s)".formatted(payload));
+    database.execute(
+        "select pgonce.publish_all('mails', json_build_array(%s::json))".formatted(payload));
+    database.execute(
+        "select pgonce.publish_each('mails', json_build_array(%s::json), '[{}]')"
+            .formatted(payload));
+    database.execute(
+        "select pgonce.publish_all('mails', json_build_array(%1$s::json, %1$s::json))"
+            .formatted(payload));
+    assertThat(
+            database.queryLong(
+                "select count(*) from pgonce.notification where subscription_id > 0 and payload::text = %s"
+                    .formatted(payload)))
+        .isEqualTo(5);
+  }
+
   @Test
   void h11_whoInstallsItAnewAsNeverWokenSparesItsWritersTheNotifyAtOnce() throws Exception {
     database.execute(
