@@ -39,6 +39,10 @@ BEGIN
   SELECT array_agg(s.id ORDER BY s.id) INTO ids FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
    WHERE c.name = channel_name AND (subscription_name IS NULL OR s.name = subscription_name);
   IF ids IS NULL THEN
+    IF EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND NOT EXISTS (SELECT FROM pgonce.subscription s WHERE s.channel_id = c.id)) THEN
+      RAISE EXCEPTION 'pgonce: channel "%" of database "%" has no subscription any more, so nothing that is published to it is stored: install it again, with one (PgOnce.install), or drop it (pgonce.drop_channel)',
+        channel_name, current_database() USING ERRCODE = 'undefined_object';
+    END IF;
     RAISE EXCEPTION 'pgonce: channel "%" is not installed in database "%"%: look for its name in pgonce.channel_status',
       channel_name, current_database(), coalesce(' with a subscription "' || subscription_name || '"', '') USING ERRCODE = 'undefined_object';
   END IF;

@@ -387,6 +387,11 @@ class PauseTest {
     assertThatThrownBy(() -> operations.resume(ORDERS, "other", "for a test"))
         .hasMessageContaining("is not installed")
         .hasMessageContaining("with a subscription \"other\"");
+    stage.database.execute("select pgonce.install_channel('bare', 'EXACTLY_ONCE', 'published')");
+    stage.database.execute("select pgonce.drop_subscription('bare', 'default')");
+    assertThatThrownBy(() -> operations.pause(Channel.of("bare", String.class), "for a test"))
+        .hasMessageContaining("has no subscription any more")
+        .hasMessageNotContaining("is not installed");
     assertThatThrownBy(() -> stage.database.execute("select pgonce.pause('orders', ' ')"))
         .hasMessageContaining("say why");
     operations.pause(ORDERS, "for a test");
