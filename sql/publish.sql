@@ -250,7 +250,8 @@ END
 $$;
 
 -- The same with options for each, an array of objects in the order of the payloads: due_us (microseconds since 1970) or delay_us, delivery_key,
--- order_key, same_payload, which makes it an error if the key was given to another payload before, and context, which is added to the writer's.
+-- order_key, same_payload, which makes it an error if the key was given to another payload before, and context, which is added to the writer's. Other
+-- names are refused: what is to come later under another name would be handled at once.
 CREATE OR REPLACE FUNCTION pgonce.publish_each(channel_name text, payloads json, options json, version integer DEFAULT 1)
 RETURNS TABLE (id bigint, stored boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -262,6 +263,7 @@ DECLARE
   order_keys text[];
   same_payload boolean[];
   contexts jsonb[];
+  unknown text;
 BEGIN
   IF json_array_length(payloads) <> json_array_length(options) THEN
     RAISE EXCEPTION 'pgonce: % payloads and options for % of them: give each its own', json_array_length(payloads), json_array_length(options)
@@ -275,6 +277,12 @@ BEGIN
     INTO due_ats, keys, order_keys, same_payload, contexts
     FROM ROWS FROM (json_to_recordset(options) AS (due_us bigint, delay_us bigint, delivery_key text, order_key text, same_payload boolean, context jsonb))
            WITH ORDINALITY AS o (due_us, delay_us, delivery_key, order_key, same_payload, context, n);
+  SELECT k.name INTO unknown FROM json_array_elements(options) AS o (entry) CROSS JOIN json_object_keys(o.entry) AS k (name)
+   WHERE k.name <> ALL ('{due_us,delay_us,delivery_key,order_key,same_payload,context}') LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'pgonce: there is no option "%" to publish with to channel "%": an entry has due_us or delay_us (in microseconds), delivery_key, order_key, same_payload and context, as far as they are wanted',
+      unknown, channel_name USING ERRCODE = 'invalid_parameter_value';
+  END IF;
   RETURN QUERY SELECT s.id, s.stored FROM pgonce.store(channel_name, payloads, due_ats, keys, order_keys, same_payload, version, contexts) AS s;
 END
 $$;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.stage.PgOnceInstalled;
@@ -74,6 +75,21 @@ class StoreFunctionTest {
                 "select count(*) from pgonce.notification where subscription_id > 0 and payload::text = %s"
                     .formatted(payload)))
         .isEqualTo(5);
+  }
+
+  /** Those of pgonce.publish have other names: passed over, it would be handled at once. */
+  @Test
+  void h81_aDelayUnderAnotherNameIsRefusedAndNotHandledAtOnce() throws Exception {
+    for (var option : List.of("\"delay\": \"6 hours\"", "\"due_at\": \"2100-01-01\"")) {
+      assertThatThrownBy(
+              () ->
+                  database.execute(
+                      "select pgonce.publish_each('mails', '[1, 2]', '[{}, {\"delivery_key\": \"a\", %s}]')"
+                          .formatted(option)))
+          .hasMessageContaining("no option " + option.split(":")[0])
+          .hasMessageContaining("delay_us (in microseconds)");
+    }
+    assertThat(database.queryLong(STORED)).isZero();
   }
 
   @Test
