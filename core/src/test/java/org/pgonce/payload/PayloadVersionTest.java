@@ -27,6 +27,7 @@ import org.pgonce.PublishOptions;
 import org.pgonce.Publisher;
 import org.pgonce.spi.Event;
 import org.pgonce.spi.Observer;
+import org.pgonce.stage.Logged;
 import org.pgonce.stage.OnCall;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -164,6 +165,27 @@ class PayloadVersionTest {
     assertThat(handled).endsWith("1 Parcel2[id=1, items=[pen]]");
     stage.awaitNothingWaits();
     assertThat(stage.deadLetters()).isZero();
+  }
+
+  /** A release that is rolled back leaves as many as it likes, and each is put back again. */
+  @Test
+  void h24_whatIsPutBackDoesNotFloodTheLog() throws Exception {
+    var old = first(Mode.EXACTLY_ONCE);
+    PgOnce.using(stage.dataSource).install(old);
+    for (var id = 1; id <= 20; id++) {
+      publish(second(Mode.EXACTLY_ONCE), new Parcel2(id, List.of("pen")));
+    }
+    try (var log = new Logged()) {
+      stage.pgonce().listen(old, QUICK, noting()).start();
+      stage.awaitSoon(
+          () ->
+              stage.database.queryLong(
+                      "select count(*) from pgonce.scheduled where subscription_id > 0 and last_error like '%knows version 1%'")
+                  == 20);
+      assertThat(log.count("next look in")).isEqualTo(1);
+      assertThat(log.count("what else of channel parcels is put back")).isEqualTo(1);
+    }
+    assertThat(handled).isEmpty();
   }
 
   @Test

@@ -2,6 +2,7 @@ package org.pgonce.internal.settle;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
@@ -19,6 +20,9 @@ public final class Reports {
 
   private static final Logger LOG = LoggerFactory.getLogger(Reports.class);
 
+  private static final Duration BETWEEN_PUT_BACKS = Duration.ofMinutes(1);
+
+  private final AtomicLong putBackSaidNotBefore = new AtomicLong(System.nanoTime());
   private final Registration<?> subscribed;
   private final String channel; // for the log
   private final Observer observer;
@@ -123,7 +127,7 @@ public final class Reports {
                 verdict.delay()));
       }
       case PUT_BACK -> {
-        LOG.info("pgonce: {}; next look in {} ms", verdict.why(), verdict.delay().toMillis());
+        putBack(verdict);
         dueIn(verdict.delay());
       }
       case PAUSE ->
@@ -138,6 +142,22 @@ public final class Reports {
       buried(claim, claim.attempt(), verdict.deadLetter(), failure.cause(), verdict.why());
     }
     LOG.debug("pgonce: the failure in full", failure.cause());
+  }
+
+  /** What a later release has left is put back without end, so the log has one line a minute. */
+  private void putBack(Verdict verdict) {
+    var now = System.nanoTime();
+    var notBefore = putBackSaidNotBefore.get();
+    if (now - notBefore >= 0
+        && putBackSaidNotBefore.compareAndSet(notBefore, now + BETWEEN_PUT_BACKS.toNanos())) {
+      LOG.info(
+          "pgonce: {}; next look in {} ms; what else of channel {} is put back within a minute is logged at DEBUG",
+          verdict.why(),
+          verdict.delay().toMillis(),
+          channel);
+    } else {
+      LOG.debug("pgonce: {}; next look in {} ms", verdict.why(), verdict.delay().toMillis());
+    }
   }
 
   /**
