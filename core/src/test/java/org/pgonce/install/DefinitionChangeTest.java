@@ -138,7 +138,8 @@ class DefinitionChangeTest {
     changeMode(to);
     stage.awaitSoon(() -> outdated(listener) != null);
     assertThat(outdated(listener))
-        .contains("deploy its new definition here")
+        .contains("if what is installed is the newer definition, deploy it here")
+        .contains("if this one is, as where an earlier release has started again behind it")
         .contains(
             "channel calls is installed with mode \"%s\", but defined with \"%s\""
                 .formatted(to, from));

@@ -71,7 +71,7 @@ public final class DefinitionWatch {
     var problems = found.problems(subscribed.channel(), subscribed.subscription());
     return problems.isEmpty()
         ? null
-        : "deploy its new definition here, what is stored waits for a listener that has it\n- "
+        : "if what is installed is the newer definition, deploy it here; if this one is, as where an earlier release has started again behind it, install it again; what is stored waits for a listener that has the installed one\n- "
             + String.join("\n- ", problems);
   }
 }

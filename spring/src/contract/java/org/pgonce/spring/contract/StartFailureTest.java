@@ -27,6 +27,7 @@ class StartFailureTest {
         .contains("APPLICATION FAILED TO START")
         .contains("pgonce cannot start: ")
         .contains("schema pgonce")
+        .contains("a migration that Triggers.migration prints")
         .contains("pgonce.start-failure=retry");
   }
 

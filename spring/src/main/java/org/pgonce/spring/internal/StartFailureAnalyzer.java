@@ -10,7 +10,7 @@ import org.springframework.context.ApplicationContextException;
 final class StartFailureAnalyzer extends AbstractFailureAnalyzer<PgOnceException> {
 
   private static final String ACTION =
-      "Do what the description says, and start again. With pgonce.start-failure=retry the service starts all the same: its health is DOWN, and pgonce tries again until it works.";
+      "Do what the description says, and start again. Channels are installed by a start with pgonce.install=always, or by a migration that Triggers.migration prints. With pgonce.start-failure=retry the service starts all the same: its health is DOWN, and pgonce tries again until it works.";
 
   /** Leaves to others what fails elsewhere, as a runner that publishes. */
   @Override

@@ -48,7 +48,7 @@ final class FunctionDrift {
     var problems = new ArrayList<String>();
     if (!isOfDefinition(installed, wanted)) {
       problems.add(
-          "%s was made from another definition («%s», not «%s»): install the channel again"
+          "%s was made from another definition («%s», not «%s»; Triggers.plan shows what differs): install the channel again, unless this is the earlier of two releases that run side by side"
               .formatted(name, installed.comment(), wanted.definition()));
     } else if (!isTheSame(installed) && !isUnchanged(installed)) {
       problems.add(
