@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import com.zaxxer.hikari.HikariDataSource;
+import java.util.Map;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -29,9 +30,11 @@ import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
 import org.springframework.transaction.IllegalTransactionStateException;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** What stands around the pool is seen through; another pool is not taken for it. */
@@ -40,7 +43,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 class WrappedDataSourcesTest {
 
   @ParameterizedTest
-  @ValueSource(classes = {Lazy.class, Aware.class, OnlyJdbcIsLazy.class})
+  @ValueSource(
+      classes = {Lazy.class, Aware.class, OnlyJdbcIsLazy.class, ReadsElsewhere.class, Routed.class})
   void s1_repositoriesAndJdbcJoinAroundThePool(Class<?> wrapper, TestDatabase database)
       throws Exception {
     try (var service =
@@ -84,6 +88,7 @@ class WrappedDataSourcesTest {
 
     @PgOnceListener(channel = "job")
     void handle(Job job, Notification<Job> notification) {
+      assertThat(effects.count()).isNotNegative(); // @Transactional(readOnly = true)
       effects.save(new Effect(job.number(), "repository"));
       template.update("INSERT INTO effect (number, how) VALUES (?, 'JDBC')", job.number());
       if (notification.attempt() == 1) {
@@ -105,6 +110,37 @@ class WrappedDataSourcesTest {
     @Primary
     static DataSource aware(HikariDataSource pool) {
       return new TransactionAwareDataSourceProxy(pool);
+    }
+  }
+
+  /** A replica for what is readOnly, which no listener may reach. */
+  private static final DataSource NOWHERE =
+      new DriverManagerDataSource("jdbc:postgresql://127.0.0.1:1/replica", "nobody", "");
+
+  static class ReadsElsewhere extends Listener {
+    @Bean
+    @Primary
+    static DataSource reads(HikariDataSource pool) {
+      var lazy = new LazyConnectionDataSourceProxy(pool);
+      lazy.setReadOnlyDataSource(NOWHERE);
+      return lazy;
+    }
+  }
+
+  static class Routed extends Listener {
+    @Bean
+    @Primary
+    static DataSource routed(HikariDataSource pool) {
+      var routing =
+          new AbstractRoutingDataSource() {
+            @Override
+            protected Object determineCurrentLookupKey() {
+              return TransactionSynchronizationManager.isCurrentTransactionReadOnly();
+            }
+          };
+      routing.setTargetDataSources(Map.of(false, pool, true, NOWHERE));
+      routing.afterPropertiesSet();
+      return new LazyConnectionDataSourceProxy(routing);
     }
   }
 
