@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.context.SafeObserver;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.listen.ListenAddresses;
-import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.HandlerInterceptor;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
@@ -30,7 +29,6 @@ public final class PgOnceBuilder {
   private final List<HandlerInterceptor> interceptors = new ArrayList<>();
   private List<WakeUpSource> sources = WakeUpSources.DEFAULT;
   private @Nullable ListenAddress listenAddress;
-  private ListenConfig listening = ListenConfig.DEFAULTS;
   private Duration pollInterval = Duration.ofSeconds(1);
   private Duration startTimeout = Duration.ofSeconds(30);
   private Duration stopTimeout = Duration.ofSeconds(20);
@@ -76,24 +74,6 @@ public final class PgOnceBuilder {
    */
   public PgOnceBuilder listenAddress(ListenAddress address) {
     this.listenAddress = Objects.requireNonNull(address, "address");
-    return this;
-  }
-
-  /**
-   * How often the LISTEN connection notifies itself, and how long the echo may take: a dead
-   * connection is noticed within the sum. Default 15 s and 5 s.
-   *
-   * @param interval 50 ms to 10 minutes
-   * @param echoDeadline 50 ms to 1 minute
-   */
-  public PgOnceBuilder heartbeat(Duration interval, Duration echoDeadline) {
-    Objects.requireNonNull(interval, "interval");
-    var least = Duration.ofMillis(50);
-    var minutes = Duration.ofMinutes(10);
-    OptionRanges.require("heartbeat interval", interval, least, minutes, "50 ms and 10 minutes");
-    var minute = Duration.ofMinutes(1);
-    OptionRanges.require("echoDeadline", echoDeadline, least, minute, "50 ms and 1 minute");
-    listening = new ListenConfig(listening.connectTimeout(), interval, echoDeadline);
     return this;
   }
 
@@ -169,7 +149,6 @@ public final class PgOnceBuilder {
             sources,
             given == null ? () -> ListenAddresses.of(dataSource) : () -> List.of(given),
             given != null,
-            listening,
             pollInterval,
             startTimeout,
             instance);

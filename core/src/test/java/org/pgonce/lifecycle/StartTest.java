@@ -466,11 +466,7 @@ class StartTest {
               stage.database.user(),
               null,
               Map.of());
-      var pgonce =
-          stage.pgonce(
-              PgOnce.builder(stage.dataSource)
-                  .listenAddress(address)
-                  .heartbeat(Duration.ofMillis(200), Duration.ofMillis(300)));
+      var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).listenAddress(address));
       pgonce.listen(ORDERS, Stage::effect).start();
       // On a busy machine it may be taken for deaf now and then.
       stage.awaitSoon(() -> pgonce.status().listensBy().equals("pgjdbc"));

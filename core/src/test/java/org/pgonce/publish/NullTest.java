@@ -63,8 +63,6 @@ class NullTest {
         that("observer", () -> builder.observer(none())),
         that("a wake-up source", () -> builder.wakeUpBy(WakeUpSources.PGJDBC, none())),
         that("address", () -> builder.listenAddress(none())),
-        that("interval", () -> builder.heartbeat(none(), Duration.ofSeconds(1))),
-        that("echoDeadline", () -> builder.heartbeat(Duration.ofSeconds(1), none())),
         that("pollInterval", () -> builder.pollInterval(none())),
         that("stopTimeout", () -> builder.stopTimeout(none())),
         that("name", () -> builder.instance(none())),

@@ -3,7 +3,6 @@ package org.pgonce.internal.lifecycle;
 import java.time.Duration;
 import java.util.List;
 import org.pgonce.internal.listen.ListenAddresses;
-import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.WakeUpSource;
 
 /**
@@ -18,7 +17,6 @@ public record ListenSettings(
     List<WakeUpSource> sources,
     ListenAddresses.Lookup address,
     boolean addressGiven,
-    ListenConfig listening,
     Duration pollInterval,
     Duration startTimeout,
     String instance) {}

@@ -20,6 +20,7 @@ import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.gate.NotifyGate;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.handle.WorkerSlots;
+import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.internal.listen.ListenFailure;
 import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.listen.NotificationListener;
@@ -65,7 +66,7 @@ public final class Listener {
         new NotificationListener(
             settings.sources(),
             settings.address(),
-            settings.listening(),
+            ListenConfig.DEFAULTS,
             registrations.stream()
                 .map(one -> ChannelNames.wakeUpChannel(one.name()))
                 .collect(Collectors.toUnmodifiableSet()),
@@ -99,7 +100,7 @@ public final class Listener {
     }
     StartWarnings.log(context.dataSource(), installed);
     step(() -> listen(installed));
-    var listens = settings.listening();
+    var listens = ListenConfig.DEFAULTS;
     var failure =
         listening.awaitFirstAttempt(listens.connectTimeout().plus(listens.echoTimeout())).failure();
     step(() -> handle(failure));

@@ -23,7 +23,6 @@ import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.lifecycle.ListenSettings;
 import org.pgonce.internal.lifecycle.Listener;
-import org.pgonce.internal.listen.ListenConfig;
 import org.pgonce.spi.ListenAddress;
 import org.pgonce.spi.Observer;
 import org.pgonce.spi.PayloadCodec;
@@ -109,7 +108,6 @@ class ThreadsTest {
               // Without a source this test only polls.
               () -> List.of(new ListenAddress("nowhere", 1, "none", null, null, Map.of())),
               false,
-              ListenConfig.DEFAULTS,
               Duration.ofMillis(50),
               Duration.ofSeconds(30),
               "starved");
