@@ -1,7 +1,6 @@
 package org.pgonce.internal.handle;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +16,7 @@ import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.jdbc.FailureTrace;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.SqlCall;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.PublishStatements;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,7 +47,7 @@ public final class HandlerTx implements Tx {
 
   @Override
   public int update(String sql, @Nullable Object... parameters) throws SQLException {
-    try (var statement = prepare(sql, parameters)) {
+    try (var statement = Statements.prepare(connection(), sql, parameters)) {
       return statement.executeUpdate();
     }
   }
@@ -55,14 +55,7 @@ public final class HandlerTx implements Tx {
   @Override
   public <R extends @Nullable Object> List<R> query(
       String sql, RowMapper<R> mapper, @Nullable Object... parameters) throws SQLException {
-    try (var statement = prepare(sql, parameters);
-        var row = statement.executeQuery()) {
-      var mapped = new ArrayList<R>();
-      while (row.next()) {
-        mapped.add(mapper.map(row));
-      }
-      return mapped;
-    }
+    return Statements.rows(connection(), sql, mapper, parameters);
   }
 
   @Override
@@ -74,15 +67,6 @@ public final class HandlerTx implements Tx {
   public <P> Published publish(Channel<P> channel, P payload, PublishOptions options)
       throws SQLException {
     return publisher.publish(connection(), channel, payload, options);
-  }
-
-  private PreparedStatement prepare(String sql, @Nullable Object... parameters)
-      throws SQLException {
-    var statement = connection().prepareStatement(sql); // closed with the handler at the latest
-    for (var i = 0; i < parameters.length; i++) {
-      statement.setObject(i + 1, parameters[i]);
-    }
-    return statement;
   }
 
   @Override

@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Tx.RowMapper;
 
-/** Runs statements whose parameters are texts, numbers, or null, which is bound as a text. */
+/** Runs statements. Parameters are set by setObject; null is NULL. */
 public final class Statements {
 
   private Statements() {}
@@ -17,8 +17,7 @@ public final class Statements {
   /** Its result is passed over. */
   public static void execute(Connection connection, String sql, @Nullable Object... parameters)
       throws SQLException {
-    try (var statement = connection.prepareStatement(sql)) {
-      bind(statement, parameters);
+    try (var statement = prepare(connection, sql, parameters)) {
       statement.execute();
     }
   }
@@ -33,15 +32,13 @@ public final class Statements {
   public static <R extends @Nullable Object> List<R> rows(
       Connection connection, String sql, RowMapper<R> mapper, @Nullable Object... parameters)
       throws SQLException {
-    try (var statement = connection.prepareStatement(sql)) {
-      bind(statement, parameters);
-      try (var row = statement.executeQuery()) {
-        var rows = new ArrayList<R>();
-        while (row.next()) {
-          rows.add(mapper.map(row));
-        }
-        return rows;
+    try (var statement = prepare(connection, sql, parameters);
+        var row = statement.executeQuery()) {
+      var rows = new ArrayList<R>();
+      while (row.next()) {
+        rows.add(mapper.map(row));
       }
+      return rows;
     }
   }
 
@@ -56,15 +53,12 @@ public final class Statements {
         .collect(Collectors.joining(",", "{", "}"));
   }
 
-  private static void bind(PreparedStatement statement, @Nullable Object... parameters)
-      throws SQLException {
+  public static PreparedStatement prepare(
+      Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
+    var statement = connection.prepareStatement(sql);
     for (var i = 0; i < parameters.length; i++) {
-      var parameter = parameters[i];
-      if (parameter == null) {
-        statement.setString(i + 1, null);
-      } else {
-        statement.setObject(i + 1, parameter);
-      }
+      statement.setObject(i + 1, parameters[i]);
     }
+    return statement;
   }
 }
