@@ -141,7 +141,8 @@ public final class Listener {
     var broadcast =
         registrations.stream().filter(one -> one.channel().mode() == Mode.BROADCAST).findFirst();
     var hopeless = failure.kind() == ListenFailure.Kind.POLLING && broadcast.isPresent();
-    if (hopeless || (failure.permanent() && settings.addressGiven())) {
+    var isRefused = failure.kind() == ListenFailure.Kind.REFUSED;
+    if (hopeless || (isRefused && settings.addressGiven())) {
       throw new PgOnceException(
           "pgonce cannot listen: "
               + failure.reason()

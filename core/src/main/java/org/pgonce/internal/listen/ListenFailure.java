@@ -133,9 +133,4 @@ public final class ListenFailure extends Exception {
   public String reason() {
     return String.valueOf(getMessage());
   }
-
-  /** Whether trying again is pointless until somebody changes a setting or a right. */
-  public boolean permanent() {
-    return kind == Kind.REFUSED;
-  }
 }

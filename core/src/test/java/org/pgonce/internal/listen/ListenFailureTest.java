@@ -54,7 +54,6 @@ class ListenFailureTest {
     var failure = firstFailure(Addresses.of(wrong));
 
     assertThat(failure.kind()).isEqualTo(Kind.REFUSED);
-    assertThat(failure.permanent()).isTrue();
     assertThat(failure.reason())
         .contains("refused the password of user \"" + login.user() + "\"")
         .contains("28P01")
@@ -70,7 +69,7 @@ class ListenFailureTest {
 
     var failure = firstFailure(Addresses.of(missing));
 
-    assertThat(failure.permanent()).isTrue();
+    assertThat(failure.kind()).isEqualTo(Kind.REFUSED);
     assertThat(failure.reason())
         .contains("there is no database \"no_such_database\"")
         .contains("3D000");
@@ -83,7 +82,7 @@ class ListenFailureTest {
 
     var failure = firstFailure(Addresses.of(login));
 
-    assertThat(failure.permanent()).isTrue();
+    assertThat(failure.kind()).isEqualTo(Kind.REFUSED);
     assertThat(failure.reason())
         .contains("may not connect to the database")
         .contains("grant connect on database");
@@ -97,7 +96,6 @@ class ListenFailureTest {
       var failure = listener.awaitFirstAttempt(Received.BOUND).failure();
 
       assertThat(failure.kind()).isEqualTo(Kind.FAILED);
-      assertThat(failure.permanent()).isFalse();
       assertThat(failure.reason()).contains("has no connection left").contains("53300");
 
       database.execute("ALTER ROLE \"" + login.user() + "\" CONNECTION LIMIT 5");
@@ -188,7 +186,8 @@ class ListenFailureTest {
             Set.of("orders"),
             witness)) {
       listener.start();
-      assertThat(listener.awaitFirstAttempt(Received.BOUND).failure().permanent()).isTrue();
+      assertThat(listener.awaitFirstAttempt(Received.BOUND).failure().kind())
+          .isEqualTo(Kind.REFUSED);
 
       password.set(login.password());
       witness.awaitListening(1);

@@ -35,7 +35,6 @@ class PoolerTest {
 
       assertThat(status.source()).isEqualTo("polling");
       assertThat(status.failure().kind()).isEqualTo(Kind.POOLER);
-      assertThat(status.failure().permanent()).isFalse();
       assertThat(status.failure().reason())
           .contains(
               "a transaction-mode pooler such as PgBouncer stands between; give the server's own"

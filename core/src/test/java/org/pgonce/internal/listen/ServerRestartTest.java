@@ -154,7 +154,6 @@ class ServerRestartTest {
       var failure = listener.awaitFirstAttempt(Received.BOUND).failure();
 
       assertThat(failure.kind()).isEqualTo(Kind.FAILED);
-      assertThat(failure.permanent()).isFalse();
       assertThat(failure.reason()).contains("a standby refuses LISTEN").contains("25006");
       assertThat(listener.status().failedSources()).isEmpty();
 
