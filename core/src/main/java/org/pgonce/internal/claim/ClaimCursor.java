@@ -12,16 +12,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It is a hint. A row with a lower id may be committed late, since ids do not commit in their
  * order, or be given back by a process that died. So a claim looks at all rows again after 2 ms. If
- * that takes longer than 2 ms, it gets a twentieth of the time, and half a second passes until the
- * next one at most. The poll, which finds what claims miss, orders such a look.
+ * that takes longer than 2 ms, the next such claim follows after 20 times as long, half a second at
+ * most. The poll, which finds what claims miss, orders one at once.
  *
  * <p>Thread-safe.
  */
 public final class ClaimCursor {
 
-  private static final long SHORT = Duration.ofMillis(2).toNanos();
-  private static final long MOST = Duration.ofMillis(500).toNanos();
-  private static final int REST = 20;
+  private static final long QUICK = Duration.ofMillis(2).toNanos();
+  private static final long LONGEST_REST = Duration.ofMillis(500).toNanos();
+  private static final int REST_FACTOR = 20;
 
   // A look that takes longer, and four times as long as the last one, may never be answered.
   private static final long LOST = Duration.ofSeconds(1).toNanos();
@@ -82,7 +82,8 @@ public final class ClaimCursor {
       var now = System.nanoTime();
       whole = null;
       wholeTook = now - look.begunAt();
-      wholeFrom = now + (wholeTook <= SHORT ? SHORT : Math.min(MOST, REST * wholeTook));
+      wholeFrom =
+          now + (wholeTook <= QUICK ? QUICK : Math.min(LONGEST_REST, REST_FACTOR * wholeTook));
     }
     // Claims that began before the cursor was set back know nothing of what lies before theirs.
     if (lastId > 0 && look.generation() == generation) {

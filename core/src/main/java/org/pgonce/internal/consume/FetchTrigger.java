@@ -47,11 +47,11 @@ final class FetchTrigger {
 
   private static final Duration FOLLOWER_DELAY = Duration.ofMillis(200);
   // One is empty where the row of a wake-up was claimed before that was heard.
-  private static final int LATE_AGAIN = 2;
+  private static final int EMPTY_UNTIL_RANK_COUNTS = 2;
 
-  // Most handlers are quicker, and their settlement says whether a row lies behind. The timer's
-  // thread would wake beside the claim: so behind quick handlers the next time is far off, and most
-  // claims find an earlier one planned.
+  // Most handlers are quicker, and their settlement says whether a row lies behind. A timer that
+  // fires competes with the claim for a processor: so behind quick handlers it is set far off, and
+  // most claims plan it anew before it fires.
   private static final Duration BEHIND = Duration.ofMillis(5);
   private static final Duration BEHIND_QUICK = Duration.ofMillis(100);
   private static final long SLOW_NANOS = Duration.ofMillis(20).toNanos();
@@ -63,7 +63,7 @@ final class FetchTrigger {
 
   // If fewer come in the 50 ms between two questions of the gate, a wake-up is quicker, and costs
   // little.
-  private static final int MANY = 6;
+  private static final int BUSY_ROWS = 6;
 
   private static final int EMPTY_AT_ONCE = 8;
   private static final Duration WHILE_EMPTY = Duration.ofMillis(10);
@@ -91,11 +91,11 @@ final class FetchTrigger {
   // Claims under way.
   private final Set<Claiming> claiming = new HashSet<>();
   // New rows, or scheduled ones, were asked for since the last claim of them began.
-  private boolean fresh;
-  private boolean due;
+  private boolean newWanted;
+  private boolean dueWanted;
   private boolean dueWasLast;
   // Rows lie behind a claimed one, by the latest settlement.
-  private boolean more;
+  private boolean rowsBehind;
   // By nanoTime since the origin, or NEVER: rows may lie behind a claimed one; a wake-up is to be
   // answered late.
   private long behindAt = NEVER;
@@ -108,10 +108,10 @@ final class FetchTrigger {
 
   private volatile int rank;
   // Something was found late: answers at once, though its rank is not 0.
-  private volatile boolean quick;
+  private volatile boolean ignoresRank;
   // Whether the next claim is for what was found late; whether it answers a wake-up.
-  private boolean late;
-  private boolean answers;
+  private boolean nextIsLate;
+  private boolean nextIsAnswer;
   private int emptyInARow;
   private int troubles;
 
@@ -151,7 +151,7 @@ final class FetchTrigger {
    * Whether since the last question many new rows were claimed; or some, and no claim was empty.
    */
   boolean takeBusy() {
-    var busy = newRows >= MANY || (newRows > 0 && !wasEmpty);
+    var busy = newRows >= BUSY_ROWS || (newRows > 0 && !wasEmpty);
     newRows = 0;
     wasEmpty = false;
     return busy;
@@ -164,10 +164,10 @@ final class FetchTrigger {
   void notified() {
     var delay = answerDelay();
     if (delay.isZero()) {
-      fresh = true;
-      answers = true;
+      newWanted = true;
+      nextIsAnswer = true;
       beginIfWanted();
-    } else if (rank <= 1 || quick) {
+    } else if (rank <= 1 || ignoresRank) {
       answerAt = Math.min(answerAt, now() + delay.toNanos());
       plan();
     }
@@ -184,15 +184,15 @@ final class FetchTrigger {
 
   /** Whether a wake-up is answered at once. Safe without the lock. */
   boolean answersAtOnce() {
-    return rank == 0 || quick;
+    return rank == 0 || ignoresRank;
   }
 
   void request(Reason reason) {
     if (reason == Reason.DUE) {
-      due = true;
+      dueWanted = true;
     } else {
-      fresh = true;
-      late |= reason == Reason.POLLED;
+      newWanted = true;
+      nextIsLate |= reason == Reason.POLLED;
     }
     beginIfWanted();
   }
@@ -202,14 +202,14 @@ final class FetchTrigger {
     rank = newRank;
     if (newRank == 0 && answerAt != NEVER) {
       answerAt = NEVER;
-      fresh = true;
+      newWanted = true;
       beginIfWanted();
     }
   }
 
   /** Whatever there is, no claim begins for that long. */
   void rest(Duration time) {
-    fresh = true;
+    newWanted = true;
     restUntil = Math.max(restUntil, now() + time.toNanos());
     plan();
   }
@@ -217,7 +217,7 @@ final class FetchTrigger {
   /** The database, not a notification, is in trouble. */
   void troubled() {
     troubles++;
-    due = true;
+    dueWanted = true;
     rest(TROUBLE.after(troubles));
   }
 
@@ -228,11 +228,11 @@ final class FetchTrigger {
 
   /** Whether a worker that has nothing at work should claim. */
   boolean isWanted() {
-    return now() >= restUntil && (fresh || due || more || cursors.isMore());
+    return now() >= restUntil && (newWanted || dueWanted || rowsBehind || cursors.isMore());
   }
 
   boolean isDue() {
-    return due || cursors.isMoreDue();
+    return dueWanted || cursors.isMoreDue();
   }
 
   private boolean isNobodyClaiming(long now) {
@@ -256,7 +256,7 @@ final class FetchTrigger {
   /** One timer, for the earliest time. */
   private void plan() {
     var at = Math.min(behindAt, answerAt);
-    if (now() < restUntil && (fresh || due || more)) {
+    if (now() < restUntil && (newWanted || dueWanted || rowsBehind)) {
       at = Math.min(at, restUntil);
     }
     if (at == NEVER) {
@@ -277,16 +277,16 @@ final class FetchTrigger {
     var now = now();
     if (now >= answerAt) {
       answerAt = NEVER;
-      fresh = true;
-      late |= !answersAtOnce();
-      answers = true;
+      newWanted = true;
+      nextIsLate |= !answersAtOnce();
+      nextIsAnswer = true;
     }
     var isBehind = now >= behindAt;
     if (isBehind) {
       behindAt = NEVER;
     }
     if (!isNobodyClaiming(now)) {
-      fresh |= isBehind; // a claim of a scheduled row tells of no new ones
+      newWanted |= isBehind; // a claim of a scheduled row tells of no new ones
     } else if (now >= restUntil && (isBehind || isWanted())) {
       begin.run();
     }
@@ -318,15 +318,15 @@ final class FetchTrigger {
       // New and scheduled rows take turns.
       isDue = isDue() && !dueWasLast;
       dueWasLast = isDue;
-      isLate = late && !isDue;
-      isAnswer = answers && !isDue;
+      isLate = nextIsLate && !isDue;
+      isAnswer = nextIsAnswer && !isDue;
       // Before the claim's snapshot, which may not have a row that is asked for from now on.
       if (isDue) {
-        due = false;
+        dueWanted = false;
       } else {
-        fresh = false;
-        late = false;
-        answers = false;
+        newWanted = false;
+        nextIsLate = false;
+        nextIsAnswer = false;
         behindAt = NEVER;
         answerAt = NEVER;
       }
@@ -347,11 +347,11 @@ final class FetchTrigger {
       emptyClaims += count == 0 ? 1 : 0;
       ends();
       if (isDue) {
-        due |= count > 0; // where none is found, those that are left are claimed
+        dueWanted |= count > 0; // where none is found, those that are left are claimed
       } else if (count > 0) {
         newRows += count;
         emptyInARow = 0;
-        quick |= isLate;
+        ignoresRank |= isLate;
         foundAt = now();
         if (count > 1 && count < most) {
           restUntil = Math.max(restUntil, foundAt + GATHERING.toNanos());
@@ -362,8 +362,8 @@ final class FetchTrigger {
       } else {
         wasEmpty = true;
         emptyInARow += isAnswer ? 1 : 0;
-        quick &= emptyInARow < LATE_AGAIN;
-        more = false;
+        ignoresRank &= emptyInARow < EMPTY_UNTIL_RANK_COUNTS;
+        rowsBehind = false;
       }
     }
 
@@ -374,11 +374,11 @@ final class FetchTrigger {
 
     /** What it has found is settled, or let go. The end of a scheduled row tells of no new ones. */
     void ended(RowsBehind left) {
-      due |= left.due();
+      dueWanted |= left.due();
       if (!isDue) {
-        more = left.more();
-        behindAt = more ? behindAt : NEVER;
-        plan(); // more may have to rest
+        rowsBehind = left.more();
+        behindAt = rowsBehind ? behindAt : NEVER;
+        plan(); // what lies behind may have to rest
         quickInARow = now() - foundAt < SLOW_NANOS ? quickInARow + 1 : 0;
       }
     }
