@@ -1,6 +1,7 @@
 package org.pgonce.wakeup;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.QUICK;
 
@@ -14,6 +15,7 @@ import org.pgonce.spi.Event;
 import org.pgonce.stage.Events;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
+import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
@@ -84,6 +86,26 @@ class PollFaultTest {
       stage.awaitSoon(() -> stage.effects() == 1);
       assertThat(events.of(Event.DatabaseTrouble.class))
           .anySatisfy(trouble -> assertThat(trouble.toString()).contains("the driver broke"));
+    }
+  }
+
+  /** Its pool would hand it out to each poll. */
+  @Test
+  void h60_aConnectionThatWasLeftInAFailedTransactionEndsNoPolls(TestDatabase database)
+      throws Exception {
+    Login.assumePgjdbc("pgjdbc-ng does not say whether a transaction is open");
+    try (var stage = new Stage(database);
+        var pool = database.pooled(1)) {
+      stage.pgonce(PgOnce.builder(pool).wakeUpBy()).listen(ORDERS, QUICK, Stage::effect).start();
+      stage.publish(1);
+      stage.awaitSoon(() -> stage.effects() == 1);
+      try (var connection = pool.getConnection();
+          var statement = connection.createStatement()) {
+        statement.execute("begin");
+        assertThatThrownBy(() -> statement.execute("select 1 / 0"));
+      }
+      stage.publish(1);
+      stage.awaitSoon(() -> stage.effects() == 2);
     }
   }
 }

@@ -64,7 +64,7 @@ public final class NamedStatements {
     // One at a time: two that have one connection each would wait for the other's.
     lock.lock();
     try (var connection = dataSource.getConnection()) {
-      Transactions.requireOwn(connection);
+      PoolSettings.requireOwn(connection);
       fit = fit || autoCommitting(connection, () -> isFit(connection, dataSource));
       return fit ? null : PROBLEM;
     } finally {

@@ -6,6 +6,8 @@ import java.time.Duration;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
+import org.postgresql.core.BaseConnection;
+import org.postgresql.core.TransactionState;
 import org.postgresql.jdbc.AutoSave;
 
 /**
@@ -63,11 +65,43 @@ public final class PoolSettings {
   private static final String STANDBY =
       "the server is a standby: it takes no writes; give the address of the primary (with several hosts in the URL, targetServerType=primary), or promote it";
 
+  // A pool that tests connections without autocommit may leave an empty one.
+  private static final String HAS_WRITTEN =
+      "SELECT pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL";
+
+  private static final String ACTIVE_TRANSACTION = "25001";
+  private static final String CONNECTION_FAILURE = "08006";
+
   private volatile boolean setsModes;
   private final NamedStatements namedStatements = new NamedStatements();
 
   public NamedStatements namedStatements() {
     return namedStatements;
+  }
+
+  /**
+   * Refuses a connection whose transaction has written already, and leaves that as it is: it is
+   * somebody else's, whose effects would be committed here. With autocommit on, nobody has it any
+   * more: some SQL has begun it, and the connection went back to its pool, which would hand it out
+   * so again and again. That one is closed. pgjdbc-ng does not say so.
+   */
+  static void requireOwn(Connection connection) throws SQLException {
+    if (!connection.isWrapperFor(PGConnection.class)
+        || !(connection.unwrap(PGConnection.class) instanceof BaseConnection driver)
+        || driver.getTransactionState() == TransactionState.IDLE) {
+      return;
+    }
+    if (connection.getAutoCommit()) {
+      LostConnection.abandon(connection);
+      throw new SQLException(
+          "the pool has handed out a connection amid a transaction that was begun by SQL and never ended: it is closed, and that transaction undone. Look for a BEGIN, or for a thread that uses a connection, or a large object of it, after it is given back",
+          CONNECTION_FAILURE);
+    }
+    if (Statements.row(connection, HAS_WRITTEN, row -> row.getBoolean(1))) {
+      throw new SQLException(
+          "the data source has handed out a connection amid a transaction of others, which a commit would end: give pgonce the pool itself, and no TransactionAwareDataSourceProxy around it",
+          ACTIVE_TRANSACTION);
+    }
   }
 
   /**
@@ -77,6 +111,7 @@ public final class PoolSettings {
    *     any bound that the caller watches itself
    */
   public Taken take(Connection connection, Duration longestCall) throws SQLException {
+    requireOwn(connection);
     return new Taken(connection, longestCall);
   }
 

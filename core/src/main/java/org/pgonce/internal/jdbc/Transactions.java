@@ -5,9 +5,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.PGConnection;
-import org.postgresql.core.BaseConnection;
-import org.postgresql.core.TransactionState;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,12 +28,6 @@ public final class Transactions {
              %s
       """
           .formatted(PoolSettings.COLUMN, PoolSettings.CLIENT_CHECK);
-
-  // A pool that tests connections without autocommit may leave an empty one.
-  private static final String HAS_WRITTEN =
-      "SELECT pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL";
-
-  private static final String ACTIVE_TRANSACTION = "25001";
 
   private static final String NAME_OPERATOR =
       "SELECT pg_catalog.set_config('pgonce.operator', ?, true)";
@@ -115,7 +106,6 @@ public final class Transactions {
 
   private <R> R runOnce(Work<R> work) throws SQLException {
     try (var connection = dataSource.getConnection()) {
-      requireOwn(connection);
       var taken = pool.take(connection, longestCall);
       try {
         var result =
@@ -136,21 +126,6 @@ public final class Transactions {
         }
         throw e;
       }
-    }
-  }
-
-  /**
-   * Refuses a connection whose transaction has written already, and leaves that as it is: it is
-   * somebody else's, whose effects would be committed here. pgjdbc-ng does not say so.
-   */
-  static void requireOwn(Connection connection) throws SQLException {
-    if (connection.isWrapperFor(PGConnection.class)
-        && connection.unwrap(PGConnection.class) instanceof BaseConnection driver
-        && driver.getTransactionState() != TransactionState.IDLE
-        && Statements.row(connection, HAS_WRITTEN, row -> row.getBoolean(1))) {
-      throw new SQLException(
-          "the data source has handed out a connection amid a transaction of others, which a commit would end: give pgonce the pool itself, and no TransactionAwareDataSourceProxy around it",
-          ACTIVE_TRANSACTION);
     }
   }
 

@@ -10,6 +10,9 @@ import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.pgonce.testkit.Login;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -30,6 +33,32 @@ class TransactionsTest {
             });
     assertThat(inserted).isOne();
     assertThat(database.queryLong("select count(*) from item")).isOne();
+  }
+
+  /**
+   * HikariCP rolls nothing back where autocommit is on, and hands out first what came back last.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"select 1", "select 1 / 0"})
+  void h42_aConnectionThatWasLeftInATransactionIsClosedAndNothingOfItCommitted(
+      String last, TestDatabase database) throws Exception {
+    Login.assumePgjdbc("pgjdbc-ng does not say whether a transaction is open");
+    database.execute("create table item (id int)");
+    var pool = database.pooled(1);
+    try (var connection = pool.getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("begin");
+      statement.execute("insert into item values (1)");
+      statement.execute(last);
+    } catch (SQLException left) {
+      // as it is
+    }
+    var transactions = new Transactions(pool, Duration.ofSeconds(5));
+    assertThatThrownBy(() -> transactions.run(connection -> "done"))
+        .hasMessageContaining("begun by SQL and never ended");
+    var done = transactions.run(connection -> "done");
+    assertThat(done).isEqualTo("done");
+    assertThat(database.queryLong("select count(*) from item")).isZero();
   }
 
   /** As pgjdbc-ng throws it where a server that crashes ends the connection just then. */
