@@ -196,6 +196,7 @@ AS $$
 DECLARE
   old_mode text;
   waiting bigint;
+  buried bigint;
   set_before constant text := current_setting('lock_timeout');
 BEGIN
   IF (new_mode IN ('EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE', 'BROADCAST')) IS NOT TRUE THEN
@@ -242,15 +243,17 @@ BEGIN
     END IF;
   END IF;
   -- What has begun under AT_MOST_ONCE never runs again by itself, whatever the channel promises from now on.
-  PERFORM pgonce.bury(d.subscription_id, d.id, d.attempts, d.token, d.attempts, 'OUTCOME_UNKNOWN', 'its handler had begun when the channel''s mode was changed')
+  SELECT count(*) FILTER (WHERE pgonce.bury(d.subscription_id, d.id, d.attempts, d.token, d.attempts, 'OUTCOME_UNKNOWN', 'its handler had begun when the channel''s mode was changed'))
+    INTO buried
     FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
     JOIN pgonce.scheduled d ON d.subscription_id = s.id AND d.token IS NOT NULL
    WHERE c.name = channel_name AND c.mode = 'AT_MOST_ONCE' AND new_mode <> 'AT_MOST_ONCE';
   -- A row whose handler has begun before the channel becomes AT_MOST_ONCE, and that waits to be run again, becomes a dead letter. A handler that is
   -- running may end well; if not, schedule and lease make a dead letter of its row.
-  PERFORM pgonce.bury(w.subscription_id, w.id, w.attempts, w.token, greatest(w.attempts, 1),
-                      CASE WHEN w.token IS NULL THEN 'ATTEMPTS_USED_UP' ELSE 'OUTCOME_UNKNOWN' END,
-                      coalesce(w.last_error, 'its handler had begun when the channel''s mode was changed'))
+  SELECT buried + count(*) FILTER (WHERE pgonce.bury(w.subscription_id, w.id, w.attempts, w.token, greatest(w.attempts, 1),
+                                           CASE WHEN w.token IS NULL THEN 'ATTEMPTS_USED_UP' ELSE 'OUTCOME_UNKNOWN' END,
+                                           coalesce(w.last_error, 'its handler had begun when the channel''s mode was changed')))
+    INTO buried
     FROM (SELECT d.subscription_id, d.id, d.attempts, d.token, d.last_error
             FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id JOIN pgonce.scheduled d ON d.subscription_id = s.id
            WHERE c.name = channel_name AND c.mode <> 'AT_MOST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND (d.attempts > 0) = (d.token IS NULL)
@@ -264,7 +267,8 @@ BEGIN
   UPDATE pgonce.subscription s SET of_channel = CASE WHEN new_mode <> 'BROADCAST' THEN c.name END
     FROM pgonce.channel c WHERE c.id = s.channel_id AND c.name = channel_name AND (s.of_channel IS NULL) <> (new_mode = 'BROADCAST');
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.name = channel_name;
-  PERFORM pgonce_private.record_operation('CHANGE_MODE', channel_name, NULL, reason, 0, old_mode || ' to ' || new_mode);
+  PERFORM pgonce_private.record_operation('CHANGE_MODE', channel_name, NULL, reason, buried,
+    concat(old_mode, ' to ', new_mode, CASE WHEN buried > 0 THEN format(', which made %s dead letters of what had begun', buried) END));
   PERFORM pgonce.wake_up(channel_name, 'definition');
 END
 $$;

@@ -111,6 +111,28 @@ class ModeChangeTest {
         .hasMessageContaining("dead letters");
   }
 
+  /** Whoever finds them looks into the log for why. */
+  @Test
+  void ops_theLogSaysHowManyDeadLettersAChangeOfTheModeHasMade() throws Exception {
+    var begun =
+        "insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, token)"
+            + " select s.id, g, now() + interval '1 hour', 1, now(), '{}', %s from pgonce.subscription s, generate_series(%d, %d) g where s.of_channel = 'orders'";
+    stage.database.execute(begun.formatted("null", 1, 2));
+    stage.database.execute("select pgonce.change_mode('orders', 'AT_MOST_ONCE')");
+    stage.database.execute(begun.formatted("gen_random_uuid()", 3, 5));
+    stage.database.execute("select pgonce.change_mode('orders', 'AT_LEAST_ONCE')");
+    stage.database.execute("select pgonce.change_mode('orders', 'EXACTLY_ONCE')");
+    assertThat(stage.deadLetters()).isEqualTo(5);
+    assertThat(
+            stage.database.queryString(
+                "select string_agg(concat_ws(' ', concerned, detail), E'\\n' order by id) from pgonce.operation_log where what = 'CHANGE_MODE'"))
+        .isEqualTo(
+            """
+            2 EXACTLY_ONCE to AT_MOST_ONCE, which made 2 dead letters of what had begun
+            3 AT_MOST_ONCE to AT_LEAST_ONCE, which made 3 dead letters of what had begun
+            0 AT_LEAST_ONCE to EXACTLY_ONCE""");
+  }
+
   private Connection transaction() throws SQLException {
     var connection = stage.database.dataSource().getConnection();
     connection.setAutoCommit(false);
