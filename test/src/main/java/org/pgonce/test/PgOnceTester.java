@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import javax.sql.DataSource;
 import org.assertj.core.api.AssertProvider;
 import org.pgonce.Channel;
@@ -50,7 +51,7 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
   // By the channel's name, and then the subscription's.
   private final Map<String, Map<String, Drain.Of<?>>> listeners = new TreeMap<>();
   private List<HandlerInterceptor> interceptors = List.of();
-  private Runnable beforeDrain = () -> {};
+  private Consumer<Channel<?>> beforeDrain = channel -> {};
   private int most = 10_000;
   private Duration longest = Duration.ofMinutes(1);
 
@@ -80,11 +81,11 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
   }
 
   /**
-   * What runs before each {@link #drain} and each run of {@link #chaos}, on its thread, instead of
-   * what was given before. What it throws, they throw: a framework refuses them where they would
-   * find nothing.
+   * What is given the channel before each {@link #drain} and each run of {@link #chaos}, on its
+   * thread, instead of what was given before. What it throws, they throw: a framework refuses them
+   * where they would find nothing, or not all.
    */
-  public PgOnceTester beforeDrain(Runnable check) {
+  public PgOnceTester beforeDrain(Consumer<Channel<?>> check) {
     beforeDrain = Objects.requireNonNull(check, "check");
     return this;
   }
@@ -268,7 +269,7 @@ public final class PgOnceTester implements AssertProvider<PgOnceAssert> {
   }
 
   <T> Drain<T> drain(DataSource over, Drain.Of<T> what) {
-    beforeDrain.run();
+    beforeDrain.accept(what.channel());
     return new Drain<>(over, codec, interceptors, what);
   }
 

@@ -73,6 +73,23 @@ class TesterTest {
     }
   }
 
+  /** They would take what the test published, and drain would find it or not. */
+  @Test
+  void drainBesideTheContextsOwnListenersIsRefused(TestDatabase database) throws Exception {
+    try (var service = Service.start(database, Saves.class)) {
+      var pgonce = service.bean(PgOnceTester.class);
+      assertThatThrownBy(() -> pgonce.drain(JOB))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("drain(job): the listeners of this context are at work")
+          .hasMessageContaining("pgonce.auto-startup=false");
+      var other = Channel.of("other", Job.class);
+      pgonce.install(other);
+      assertThat(pgonce.drain(other, (job, tx) -> {})).as("it has no listener here").isZero();
+      service.bean(PgOnce.class).stop(Service.BOUND);
+      assertThat(pgonce.drain(JOB)).isZero();
+    }
+  }
+
   static class Saves {
 
     @Autowired Effects effects;
