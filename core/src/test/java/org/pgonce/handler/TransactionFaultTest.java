@@ -152,6 +152,12 @@ class TransactionFaultTest {
             }
             return 'x';
           }
+
+          @Override
+          public int read(byte[] into, int from, int most) {
+            into[from] = (byte) read();
+            return 1;
+          }
         };
     try (var statement = tx.connection().prepareStatement("select octet_length(?)")) {
       statement.setBinaryStream(1, stream, 1_000);
