@@ -86,7 +86,7 @@ class StoreFunctionTest {
                   database.execute(
                       "select pgonce.publish_each('mails', '[1, 2]', '[{}, {\"delivery_key\": \"a\", %s}]')"
                           .formatted(option)))
-          .hasMessageContaining("no option " + option.split(":")[0])
+          .hasMessageContaining("no option " + option.substring(0, option.indexOf(':')))
           .hasMessageContaining("delay_us (in microseconds)");
     }
     assertThat(database.queryLong(STORED)).isZero();
