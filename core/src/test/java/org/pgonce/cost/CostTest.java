@@ -200,7 +200,7 @@ public class CostTest {
       pgonce
           .listen(
               channel,
-              QUICK.withConcurrency(1),
+              QUICK.withConcurrency(1).withLease(Duration.ofHours(1)), // and no renewal
               (order, tx) -> {
                 var call = calls.incrementAndGet();
                 if (call == FIRST) {
