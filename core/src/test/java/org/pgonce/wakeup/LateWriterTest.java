@@ -35,7 +35,8 @@ class LateWriterTest {
 
   private static final Duration BOUND = Duration.ofMillis(1_500);
 
-  // Where other tests take the processors, one row in twenty may be that late.
+  // Where other tests take the processors, one row in twenty may be that late, or those of one
+  // round, which meet the same.
   private static final Duration LOADED = Duration.ofSeconds(5);
   private static final int LATEST_COMMIT_MS = 1_500;
   private static final int LOAD = 1_000;
@@ -124,7 +125,7 @@ class LateWriterTest {
     assertThat(handled)
         .filteredOn(one -> one.lateMs() > BOUND.toMillis())
         .as("later than the bound, on a machine that may be loaded")
-        .hasSizeLessThanOrEqualTo(handled.size() / 20);
+        .hasSizeLessThanOrEqualTo(Math.max(handled.size() / 20, WRITERS_A_ROUND));
   }
 
   private void round(Ending ending, Random random, Stage stage) throws Exception {
