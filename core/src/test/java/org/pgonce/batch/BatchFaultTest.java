@@ -293,7 +293,8 @@ class BatchFaultTest {
         .pgonce()
         .listen(
             ORDERS,
-            TWENTY.withHandlerTimeout(Duration.ofMillis(300)),
+            // Its time begins with the claim: it must not be over before the first batch begins.
+            TWENTY.withHandlerTimeout(Duration.ofSeconds(1)),
             Handler.batch(sleepingIfTogether()))
         .start();
     stage.awaitNothingWaits();

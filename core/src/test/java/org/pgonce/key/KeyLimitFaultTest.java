@@ -140,7 +140,8 @@ class KeyLimitFaultTest extends KeyLimitScene {
         .listen(
             calls,
             OPTIONS
-                .withHandlerTimeout(Duration.ofMillis(500))
+                // Enough for the second one on a busy machine: it has one attempt.
+                .withHandlerTimeout(Duration.ofSeconds(2))
                 .withBackoff(new Backoff(NO_SCAN, NO_SCAN)),
             (call, tx) -> {
               if (call.payload().id() == 1) {

@@ -264,7 +264,7 @@ class AtLeastOnceTest {
     pgonce
         .listen(
             CALLS,
-            QUICK.withHandlerTimeout(Duration.ofMillis(200)),
+            QUICK.withHandlerTimeout(Duration.ofSeconds(1)),
             (call, tx) -> {
               attempts.add(call.attempt());
               if (call.attempt() == 1) {

@@ -93,7 +93,7 @@ class AtMostOnceTest {
     pgonce
         .listen(
             MAILS,
-            QUICK.withHandlerTimeout(Duration.ofMillis(200)),
+            QUICK.withHandlerTimeout(Duration.ofSeconds(1)),
             (mail, tx) -> {
               calls.incrementAndGet();
               new CountDownLatch(1).await();
@@ -103,7 +103,7 @@ class AtMostOnceTest {
     stage.awaitSoon(() -> stage.deadLetters() == 1);
     assertThat(stage.database.queryString(LETTER))
         .startsWith("OUTCOME_UNKNOWN 1 ")
-        .contains("did not return within 200 ms");
+        .contains("did not return within 1000 ms");
     assertThat(calls).hasValue(1);
   }
 
