@@ -40,7 +40,7 @@ class PayloadVersionTest {
       PayloadRules.DEFAULT
           .withVersion(2)
           .withUpcaster(1, ObjectNode.class, PayloadVersionTest::split);
-  private static final Duration SOON = Duration.ofSeconds(15);
+  private static final Duration SOON = Duration.ofSeconds(45);
 
   record Thing(long id) {}
 
