@@ -17,7 +17,6 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
-import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -224,9 +223,9 @@ class DatabaseSettingsTest {
       database.execute("select pgonce.publish('published', '\"at once\"')");
       database.execute(
           "select pgonce.publish('published', '\"later\"', delay => '100 ms', delivery_key => 'k')");
-      Operations.over(database.dataSource()).pause(PUBLISHED, "a look at it");
+      database.execute("select pgonce.pause('published', 'a look at it')");
       database.execute("select pgonce.publish('published', '\"paused\"')");
-      Operations.over(database.dataSource()).resume(PUBLISHED, "looked at");
+      database.execute("select pgonce.resume('published', 'looked at')");
       for (var channel : all()) {
         if (!channel.equals(PUBLISHED)) {
           await(channel.name()).atMost(BOUND).until(() -> handled.contains(channel.name()));

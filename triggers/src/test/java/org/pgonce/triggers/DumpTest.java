@@ -18,7 +18,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
 import org.pgonce.PgOnceException;
-import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PackagedServer;
 import org.pgonce.testkit.TestDatabase;
 
@@ -69,7 +68,7 @@ class DumpTest {
     restore();
     assertThatThrownBy(() -> DumpScene.listen(copy)).isInstanceOf(PgOnceException.class);
 
-    Operations.over(copy.dataSource()).by("Anna").adopt("the old server is gone");
+    copy.execute("set pgonce.operator = 'Anna'; select pgonce.adopt('the old server is gone')");
     try (var listening = DumpScene.listen(copy)) {
       awaitEffects(5);
       assertThat(listening.status().state()).hasToString("RUNNING");

@@ -8,7 +8,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
-import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -36,8 +35,8 @@ class ExplainTest {
   }
 
   /** Of pgonce.channel_status, which would look idle. */
-  private static @Nullable String hint(TestDatabase database) {
-    return Operations.over(database.dataSource()).channels().get(0).hint();
+  private static @Nullable String hint(TestDatabase database) throws SQLException {
+    return database.queryString("select hint from pgonce.channel_status");
   }
 
   @Test

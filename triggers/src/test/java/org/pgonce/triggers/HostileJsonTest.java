@@ -10,10 +10,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
-import org.pgonce.operations.DeadLetters.DeadLetter;
-import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
+import org.pgonce.triggers.OnCall.DeadLetter;
 import tools.jackson.databind.JsonNode;
 
 /** H21: whatever JSON a column holds, it is data or a dead letter, and those behind it flow. */
@@ -53,18 +52,13 @@ class HostileJsonTest {
           .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () ->
-                  assertThat(
-                          handled.size()
-                              + Operations.over(database.dataSource())
-                                  .deadLetters()
-                                  .of(added, 10)
-                                  .size())
+                  assertThat(handled.size() + OnCall.deadLetters(database, added).size())
                       .isEqualTo(8));
       assertThat(handled).containsOnlyKeys(2, 4, 5, 7, 8);
       assertThat(handled.get(2).asString()).hasSize(21 * 1024 * 1024);
       assertThat(handled.get(4).get("@class").asString()).isEqualTo("java.lang.ProcessBuilder");
       assertThat(handled.get(7).asString()).isEqualTo("\u0000 \uD83D\uDE00");
-      assertThat(Operations.over(database.dataSource()).deadLetters().of(added, 10))
+      assertThat(OnCall.deadLetters(database, added))
           .allMatch(letter -> letter.reason().equals("UNREADABLE"))
           .extracting(DeadLetter::error)
           .as("too deep, the same key twice, a number that is too long")

@@ -24,7 +24,6 @@ import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
 import org.pgonce.PayloadRules;
 import org.pgonce.PgOnce;
-import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -333,8 +332,7 @@ class KeyTest {
         Awaitility.await()
             .atMost(Duration.ofSeconds(15))
             .until(() -> database.queryLong("select count(*) from pgonce.dead_letter") == 1);
-        assertThat(Operations.over(database.dataSource()).deadLetters().discard(pings))
-            .isEqualTo(1);
+        assertThat(OnCall.letters(database, "discard", pings)).isEqualTo(1);
       }
       assertThat(handled).hasValue(4);
       assertThat(database.queryLong("select max(id) from ping")).isEqualTo(5); // it did not fail

@@ -13,11 +13,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnce;
-import org.pgonce.operations.DeadLetters.DeadLetter;
-import org.pgonce.operations.Operations;
 import org.pgonce.records.Fit;
 import org.pgonce.records.Records;
 import org.pgonce.testkit.TestDatabase;
+import org.pgonce.triggers.OnCall.DeadLetter;
 
 /**
  * The record that is printed for a table, compiled.
@@ -94,8 +93,7 @@ record PrintedRecord(TestDatabase database, String table, String source, Class<?
           .untilAsserted(
               () -> {
                 dead.clear();
-                dead.addAll(
-                    Operations.over(database.dataSource()).deadLetters().of(channel, rows + 1));
+                dead.addAll(OnCall.deadLetters(database, channel));
                 assertThat(handled.size() + dead.size())
                     .as("dead letters: %s", Arrays.toString(dead.toArray()))
                     .isEqualTo(rows);

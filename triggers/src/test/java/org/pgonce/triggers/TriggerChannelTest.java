@@ -13,7 +13,6 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
-import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -122,8 +121,7 @@ class TriggerChannelTest {
 
       calls.clear();
       broken.countDown();
-      assertThat(Operations.over(database.dataSource()).deadLetters().redrive(channel))
-          .isEqualTo(1);
+      assertThat(OnCall.letters(database, "redrive", channel)).isEqualTo(1);
       await().atMost(Duration.ofSeconds(30)).until(() -> posts(database) == 4);
       assertThat(calls).containsExactly("welcome Bob 1");
     }

@@ -21,7 +21,6 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
-import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import tools.jackson.databind.JsonNode;
@@ -161,8 +160,7 @@ class TypeMappingTest {
           .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () -> {
-                assertThat(Operations.over(database.dataSource()).deadLetters().of(channel, 10))
-                    .isEmpty();
+                assertThat(OnCall.deadLetters(database, channel)).isEmpty();
                 assertThat(handled).hasSize(1);
               });
     }

@@ -22,9 +22,9 @@ import org.assertj.core.api.SoftAssertions;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.pgonce.operations.DeadLetters.DeadLetter;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
+import org.pgonce.triggers.OnCall.DeadLetter;
 import org.pgonce.triggers.TypeSamples.Sample;
 import tools.jackson.databind.JsonNode;
 

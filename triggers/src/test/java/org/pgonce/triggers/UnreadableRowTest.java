@@ -10,10 +10,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.pgonce.PgOnce;
-import org.pgonce.operations.DeadLetters.DeadLetter;
-import org.pgonce.operations.Operations;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
+import org.pgonce.triggers.OnCall.DeadLetter;
 
 /**
  * A value that Java has no place for becomes a dead letter with its reason; those behind it flow.
@@ -44,21 +43,16 @@ class UnreadableRowTest {
           .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () ->
-                  assertThat(
-                          handled.size()
-                              + Operations.over(database.dataSource())
-                                  .deadLetters()
-                                  .of(ADDED, 10)
-                                  .size())
+                  assertThat(handled.size() + OnCall.deadLetters(database, ADDED).size())
                       .isEqualTo(6));
       assertThat(handled).containsExactly(6);
-      assertThat(Operations.over(database.dataSource()).deadLetters().of(ADDED, 10))
+      assertThat(OnCall.deadLetters(database, ADDED))
           .allMatch(letter -> letter.reason().equals("UNREADABLE"))
           .extracting(DeadLetter::error)
           .filteredOn(
               error -> error.contains(" at .at: ") && error.endsWith("expected java.time.Instant"))
           .hasSize(4);
-      assertThat(Operations.over(database.dataSource()).deadLetters().of(ADDED, 10))
+      assertThat(OnCall.deadLetters(database, ADDED))
           .extracting(DeadLetter::error)
           .anyMatch(
               error ->
@@ -79,7 +73,7 @@ class UnreadableRowTest {
           .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () ->
-                  assertThat(Operations.over(database.dataSource()).deadLetters().of(ADDED, 10))
+                  assertThat(OnCall.deadLetters(database, ADDED))
                       .singleElement()
                       .satisfies(letter -> assertThat(letter.error()).contains("id")));
     }
