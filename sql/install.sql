@@ -251,12 +251,14 @@ BEGIN
   -- A row whose handler has begun before the channel becomes AT_MOST_ONCE, and that waits to be run again, becomes a dead letter. A handler that is
   -- running may end well; if not, schedule and lease make a dead letter of its row.
   SELECT buried + count(*) FILTER (WHERE pgonce.bury(w.subscription_id, w.id, w.attempts, w.token, greatest(w.attempts, 1),
-                                           CASE WHEN w.token IS NULL THEN 'ATTEMPTS_USED_UP' ELSE 'OUTCOME_UNKNOWN' END,
+                                           CASE WHEN w.token IS NULL AND w.attempts > 0 THEN 'ATTEMPTS_USED_UP' ELSE 'OUTCOME_UNKNOWN' END,
                                            coalesce(w.last_error, 'its handler had begun when the channel''s mode was changed')))
     INTO buried
     FROM (SELECT d.subscription_id, d.id, d.attempts, d.token, d.last_error
             FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id JOIN pgonce.scheduled d ON d.subscription_id = s.id
-           WHERE c.name = channel_name AND c.mode <> 'AT_MOST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND (d.attempts > 0) = (d.token IS NULL)
+           WHERE c.name = channel_name AND c.mode <> 'AT_MOST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND ((d.attempts > 0) = (d.token IS NULL)
+                  -- Given back by a listener that stopped, or by a handler that paused: see pgonce.schedule.
+                  OR old_mode = 'AT_LEAST_ONCE' AND d.token IS NULL AND d.xmax <> '0')
              FOR UPDATE OF d SKIP LOCKED) w;
   -- Which rows listeners of EXACTLY_ONCE hold, or held and gave back, is told only by their locks: lease looks at these. The hour is for listeners
   -- that have not heard of the change yet.

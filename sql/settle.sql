@@ -71,6 +71,10 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
+  IF begun IS NOT NULL AND attempts = 0 AND channel.mode = 'AT_LEAST_ONCE' THEN
+    -- Nothing else tells that its handler has begun. The lock's mark does, should the channel become AT_MOST_ONCE: see change_mode.
+    PERFORM FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = schedule.id FOR UPDATE;
+  END IF;
   IF channel.max_per_key IS NOT NULL AND token IS NOT NULL AND attempts > expected_attempts THEN -- this transaction has taken a permit before
     UPDATE pgonce.scheduled s SET key_permit = pgonce_private.take_key_permit(subscription, s.order_key, channel.max_per_key, s.id),
            key_permit_until = clock_timestamp()

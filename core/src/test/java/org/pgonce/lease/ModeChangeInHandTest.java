@@ -15,6 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
@@ -157,6 +158,72 @@ class ModeChangeInHandTest {
     stage.onCall().resume(calls(Mode.AT_MOST_ONCE), "it is up");
     assertDead(
         "ATTEMPTS_USED_UP 1 its handler had begun, and its listener gave it up, when the channel was AT_MOST_ONCE already");
+  }
+
+  /** As in a deployment: the old listeners stop, the mode is changed, the new ones start. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void s04_whatWasGivenBackBeforeTheChangeIsNotBegunAgain(boolean paused) throws Exception {
+    var channel = calls(Mode.AT_LEAST_ONCE);
+    PgOnce.using(stage.dataSource).install(channel);
+    var old = stage.pgonce();
+    old.listen(
+            channel,
+            QUICK,
+            (call, tx) -> {
+              begun.countDown();
+              if (paused) {
+                throw new PauseException("the mail server is down");
+              }
+              goOn.await();
+            })
+        .start();
+    publish(1);
+    Stage.awaitSoon(begun);
+    if (paused) {
+      stage.awaitSoon(
+          () ->
+              stage.database.queryLong(
+                      "select count(*) from pgonce.subscription where paused_at is not null")
+                  == 1);
+    }
+    old.stop(Duration.ZERO);
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.scheduled where subscription_id > 0 and attempts = 0 and token is null"))
+        .as("given back, uncounted")
+        .isOne();
+    if (paused) {
+      stage.onCall().resume(channel, "it is up");
+    }
+    becomesAtMostOnce();
+    assertDead("OUTCOME_UNKNOWN 1 its handler had begun when the channel's mode was changed");
+  }
+
+  /** Where the channel may repeat it, and what has not begun, runs. */
+  @Test
+  void s04_whatWasGivenBackRunsAgainUnlessTheModeChanges() throws Exception {
+    var channel = calls(Mode.AT_LEAST_ONCE);
+    PgOnce.using(stage.dataSource).install(channel);
+    var old = stage.pgonce();
+    old.listen(
+            channel,
+            QUICK,
+            (call, tx) -> {
+              begun.countDown();
+              goOn.await();
+            })
+        .start();
+    publish(1);
+    Stage.awaitSoon(begun);
+    old.stop(Duration.ZERO);
+    stage.database.execute(
+        "select pgonce.publish('calls', '{\"id\": 2, \"item\": \"x\"}', delay => '10 ms')");
+    stage.pgonce().listen(channel, QUICK, Stage::effect).start();
+    stage.awaitNothingWaits();
+    assertThat(stage.eachOnce(2)).isTrue();
+    assertThat(stage.database.queryString("select string_agg(note, ',') from effect"))
+        .isEqualTo("attempt 1,attempt 1");
   }
 
   /** A first attempt of EXACTLY_ONCE that is given back leaves no word, only its lock. */
