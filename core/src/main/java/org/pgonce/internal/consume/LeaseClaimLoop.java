@@ -19,6 +19,8 @@ import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.settle.Reports;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.spi.Event.WaitCause;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * AT_LEAST_ONCE and AT_MOST_ONCE: the claim is a lease, committed before the handler begins. The
@@ -26,6 +28,8 @@ import org.pgonce.spi.Event.WaitCause;
  * held.
  */
 final class LeaseClaimLoop extends ClaimLoop {
+
+  private static final Logger LOG = LoggerFactory.getLogger(LeaseClaimLoop.class);
 
   private static final Duration WHILE_REFUSED = Duration.ofMillis(100);
 
@@ -77,7 +81,7 @@ final class LeaseClaimLoop extends ClaimLoop {
     private final boolean due;
     private long asked; // by System.nanoTime()
     private List<Claim> found = List.of();
-    private @Nullable Claim leased; // null as well if it is a dead letter, or postponed
+    private @Nullable Claim leased; // null as well if it is a dead letter, postponed, or over
     private @Nullable Stay stay;
     private boolean isRefused; // the database did not even look: the mode is being changed
 
@@ -88,6 +92,9 @@ final class LeaseClaimLoop extends ClaimLoop {
     void take() throws SQLException {
       try {
         found = cursors.claim(due, this::take, after -> take(KeyLook.behind(after)).claims());
+        if (leased != null && isOver(leased)) {
+          leased = null;
+        }
       } catch (SQLException e) {
         if (leased != null) {
           // Whether it is leased may not be known; that its handler has not begun is.
@@ -145,6 +152,23 @@ final class LeaseClaimLoop extends ClaimLoop {
       return Settlement.leaseAgain(transaction, died, rules.lease());
     }
 
+    /**
+     * If the answer took so long that the first renewal would be late, it is renewed at once.
+     * Another process may have the row by then.
+     */
+    private boolean isOver(Claim claim) throws SQLException {
+      if (System.nanoTime() - asked <= renewals.interval.toNanos()
+          || renewals.renew(List.of(claim)).contains(claim.token())) {
+        return false;
+      }
+      LOG.warn(
+          "pgonce: the lease of {} of channel {} was over before the database had answered that it is leased; its"
+              + " handler does not run here",
+          claim,
+          subscribed.label());
+      return true;
+    }
+
     void leaveQuarantine() {
       if (stay != null) {
         context.quarantine().leave(stay);
@@ -161,7 +185,7 @@ final class LeaseClaimLoop extends ClaimLoop {
     }
     var attempt = new LeaseAttempt(this, claim);
     // Before anybody may cut the attempt off, which then lets go of it.
-    renewals.hold(claim, lease.asked, () -> worker.slot().cutOff(attempt, Cause.LEASE_LOST));
+    renewals.hold(claim, () -> worker.slot().cutOff(attempt, Cause.LEASE_LOST));
     try {
       if (worker.begin(attempt, 1)) {
         return run(attempt, worker);

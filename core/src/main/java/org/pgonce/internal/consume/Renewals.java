@@ -33,7 +33,7 @@ final class Renewals {
   private final Registration<?> subscribed;
   private final Transactions transactions;
   private final Duration lease;
-  private final Duration interval;
+  final Duration interval;
   private final Duration afterFailure;
   private final Map<Claim, Runnable> held = new ConcurrentHashMap<>();
   private final RepeatedTask renewals;
@@ -54,13 +54,11 @@ final class Renewals {
   /**
    * Renews this lease from now on.
    *
-   * @param asked when the database was asked for it, by System.nanoTime(): where its answer came
-   *     late, the first renewal comes at once
    * @param whenLost run, on a thread of its own, when another has the row
    */
-  void hold(Claim claim, long asked, Runnable whenLost) {
+  void hold(Claim claim, Runnable whenLost) {
     held.put(claim, whenLost);
-    renewals.within(interval.minusNanos(System.nanoTime() - asked));
+    renewals.within(interval);
   }
 
   /**
@@ -103,8 +101,8 @@ final class Renewals {
     return interval;
   }
 
-  /** Returns the tokens of those that are still held. */
-  private Set<String> renew(Collection<Claim> claims) throws SQLException {
+  /** Renews these leases at once; returns the tokens of those that are still held. */
+  Set<String> renew(Collection<Claim> claims) throws SQLException {
     var subscription = subscribed.installed().subscription();
     return transactions.run(
         transaction -> LeaseStatements.renew(transaction, subscription, claims, lease));
