@@ -71,7 +71,7 @@ AS $$
       0) END
 $$;
 
--- The id in a key that stands for a row without one (see publish.sql); null for any other key.
+-- The id in a key that stands for a row without one (see notification.order_key in tables.sql); null for any other key.
 CREATE OR REPLACE FUNCTION pgonce_private.id_in(key text) RETURNS bigint
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT CASE WHEN key ~ ('^' || chr(1) || '[0-9]{1,18}$') THEN substr(key, 2)::bigint END $$;

@@ -129,7 +129,7 @@ BEGIN
 END
 $$;
 
--- The same for one notification, whose key a channel's store function could not insert: it is there already, or no subscription takes the
+-- As take_keys, for one notification, whose key a channel's store function could not insert: it is there already, or no subscription takes the
 -- notification. Returns the id of the notification that has the key.
 CREATE OR REPLACE FUNCTION pgonce_private.take_key(channel_name text, waiting integer, key text, id bigint, fingerprint bytea, same_payload boolean) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -186,7 +186,7 @@ CREATE OR REPLACE FUNCTION pgonce_private.channel_of_dropped(subscription intege
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
 AS $$ SELECT d.channel_id FROM pgonce.dropped d WHERE d.subscription_id = subscription LIMIT 1 $$;
 
--- The same for notifications of a channel, by a transaction that may go on. An id stands there as often as subscriptions are done with it.
+-- As keys_done, for notifications of a channel, by a transaction that may go on. An id stands there as often as subscriptions are done with it.
 CREATE OR REPLACE FUNCTION pgonce_private.keys_done_later(channel integer, ids bigint[], keys text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$

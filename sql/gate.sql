@@ -11,7 +11,7 @@
 -- A writer reads the gate after it has stored its rows. A row whose writer read an open gate and commits after it was closed is found by the poll,
 -- within a second by default. So nothing here needs a lock: the last value counts, and a listener that finds another value than its own stops
 -- claiming every 2 ms.
--- Values may change in transactions that roll back; each poll says where a value does not fit (poll.gate_unfit).
+-- No rollback undoes setval, so a gate can hold a value that no transaction has committed; each poll says where a value does not fit (poll.gate_unfit).
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -156,7 +156,7 @@ AS $$
       OR (value OPERATOR(pg_catalog.=) 9223372036854775807) OPERATOR(pg_catalog.<>) (wake_ups OPERATOR(pg_catalog.=) 'NEVER'::pg_catalog.text)
 $$;
 
--- A process listens: sets the gates that do not fit. Its next poll finds what was stored before.
+-- By a process that registers, and by the housekeeping: sets the gates that do not fit. The process's next poll finds what was stored before.
 CREATE OR REPLACE FUNCTION pgonce_private.fit_gates(listened integer[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

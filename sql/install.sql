@@ -12,8 +12,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END $$;
 
 -- Fails unless the caller may change the channel. A role that owns one may have been dropped, or be one of another server. Nobody may
--- within a trigger, or where PostgreSQL runs code of a table's owner by itself: what a trigger or the expression of an index calls, casts of somebody's
--- type included, must get no rights from who writes the row, or runs ANALYZE.
+-- within a trigger, or where PostgreSQL runs code of a table's owner by itself (expressions of an index, ANALYZE): such code, casts included, must not
+-- get the rights of who writes the row, or analyzes the table.
 CREATE OR REPLACE FUNCTION pgonce_private.require_owner(channel pgonce.channel) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,4 +1,4 @@
--- Claims with a lease, their renewal, and what all claims share. The claim of EXACTLY_ONCE is a statement of the library (claim/ClaimStatement.java), and
+-- Claims with a lease, their renewal, what becomes of a lease whose process died (lease returns it as died), and what all claims share. The claim of EXACTLY_ONCE is a statement of the library (claim/ClaimStatement.java), and
 -- so is the deletion of what was handled (settle/Deletion.java): a function around them costs more than they do.
 
 -- See roles.sql.

@@ -8,8 +8,8 @@ SET ROLE pgonce_owner;
 
 -- Keeps the planner padding: 512 rows of subscription 0, four to a page, in the tables notification and scheduled. A session keeps its plans for
 -- long, and a plan that was made for an empty table (a sequential scan and a sort) is bad for a full one. The size that PostgreSQL assumes for these
--- tables swings between nothing and millions, and statistics lag behind. With the padding no table is small. The estimate for one row by the index is
--- below that for all pages: either few rows and few pages are expected, or many, and the LIMIT cuts them short.
+-- tables swings between nothing and millions, and statistics lag behind. With the padding no table looks so small that the index
+-- is estimated dearer than all pages; where many rows are expected, the LIMIT keeps it cheaper.
 -- So functions over these two tables need no settings for their plans, but for claim_by_key and those by which at_work.sql reads up to thousands of
 -- rows. Functions over delivery_key and dead_letter do need enable_seqscan = off, since these tables may be empty when a plan is made; each of their
 -- statements must have an index. Without one the plan costs 1e10 until PostgreSQL 17, and a server with LLVM compiles it each time (jit_above_cost).
@@ -120,7 +120,7 @@ BEGIN
 END
 $$;
 
--- Does one task in a transaction of its own, apart from the poll. If it fails, be it for a locked table, a full disk or an absurd setting, the poll
+-- Does one task in a transaction of its own, apart from the poll. If it fails, be it for a locked table, a full disk or a setting, the poll
 -- and the other tasks go on. One process at a time does a task; others leave it to that one. True if there may be more to do at once.
 CREATE OR REPLACE FUNCTION pgonce.keep_house(task text, listener uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms'

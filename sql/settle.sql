@@ -1,5 +1,5 @@
--- Settle: retry, bury. What was handled is deleted by a statement of the library (settle/Deletion.java). When an attempt is counted:
--- claim/Claim.java.
+-- Settle. schedule makes a notification due again: failed, given back, put back, postponed, or leased as a suspect. bury makes it a dead letter. What
+-- was handled is deleted by a statement of the library (settle/Deletion.java). When an attempt is counted: claim/Claim.java.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);

@@ -122,9 +122,9 @@ CREATE OR REPLACE FUNCTION pgonce_private.store_function(channel_name text) RETU
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT format('pgonce.%I(json, text, text, timestamptz, integer, text, jsonb, boolean, integer)', 'store_' || channel_name) $$;
 
--- Makes both as the channel is now. The view holds for all ids that subscriptions of the channel can get: so it is never replaced, for which
--- PostgreSQL would wait for all writers, unless it is of another id, as after a restore of data alone: then functions of triggers that stand for the
--- former id must not store until they are installed again. Nobody waits for the function.
+-- Makes both as the channel is now. The view holds for all ids that subscriptions of the channel can get, so it is not replaced, for which
+-- PostgreSQL would wait for all writers. But after a restore of data alone it is of another id: then it is, and functions of triggers that stand for
+-- the former id must not store until they are installed again. Nobody waits for the function.
 CREATE OR REPLACE FUNCTION pgonce_private.make_entries(channel pgonce.channel) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

@@ -118,7 +118,8 @@ CREATE TABLE IF NOT EXISTS pgonce.notification (
 );
 
 -- What is to be handled later: notifications with a due time, retries that wait out their backoff, and leased rows, which are due again when their
--- lease expires. A table of its own, so that rows of a far future cost the present nothing.
+-- lease expires. A table of its own, so that rows of a far future cost the present nothing. Nothing moves a row that becomes due: the poll's due_in_ms
+-- says when the next poll comes, and its due has a claim begin.
 CREATE TABLE IF NOT EXISTS pgonce.scheduled (
   subscription_id integer     NOT NULL,
   id              bigint      NOT NULL,
