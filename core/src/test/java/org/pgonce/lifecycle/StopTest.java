@@ -142,13 +142,14 @@ class StopTest {
 
   @Tag("all")
   @Test
-  void h85_aScanThatIsNotAnsweredDoesNotOutliveTheStop() throws Exception {
+  void h85_aPollThatIsNotAnsweredDoesNotHoldUpTheStopAndEndsByItsBound() throws Exception {
     try (var proxy = FaultProxy.to(stage.database)) {
       var pool = stage.database.login().through(proxy).pooled(2);
       var pgonce = stage.pgonce(PgOnce.builder(pool).wakeUpBy()).listen(ORDERS, Stage::effect);
       pgonce.start();
       proxy.holdAnswerTo("pgonce.poll(").awaitSprung(SOON);
-      pgonce.stop(Duration.ofMillis(100));
+      var stop = stopping(pgonce, Duration.ofMillis(100));
+      stop.get(GRACE.plusMillis(100).toMillis(), TimeUnit.MILLISECONDS);
       awaitNoWorkers();
     }
   }
