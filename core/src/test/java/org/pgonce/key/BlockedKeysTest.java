@@ -287,8 +287,8 @@ class BlockedKeysTest {
     stage.awaitSoon(() -> ended.size() == left);
     var took = Duration.ofNanos(System.nanoTime() - begun);
     System.out.printf("%s %s: free after %d ms%n", why, how, took.toMillis());
-    // Half a minute without the walk that a key set free brings; a second and a half with it.
-    assertThat(took).isLessThan(Duration.ofSeconds(12));
+    // Half a minute without the walk that a key set free brings, 4 to 7 s with it beside others.
+    assertThat(took).isLessThan(Duration.ofSeconds(20));
     if (why != Why.LEASED) {
       assertThat(ended).extracting(Order::id).isSorted();
     }
