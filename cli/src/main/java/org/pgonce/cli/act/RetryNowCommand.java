@@ -54,7 +54,8 @@ public final class RetryNowCommand extends DatabaseCommand {
   @Option(
       names = "--error",
       paramLabel = "PATTERN",
-      description = "Of these, whose last error is like this, as of LIKE: '%%timed out%%'")
+      description =
+          "Those that failed and whose last error is like this, as of LIKE: '%%timed out%%'")
   private @Nullable String error;
 
   @Option(names = "--subscription", paramLabel = "NAME", description = "Default: all")

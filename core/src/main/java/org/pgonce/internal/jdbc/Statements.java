@@ -53,6 +53,7 @@ public final class Statements {
         .collect(Collectors.joining(",", "{", "}"));
   }
 
+  /** With its parameters set. The caller closes it. */
   public static PreparedStatement prepare(
       Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
     var statement = connection.prepareStatement(sql);
