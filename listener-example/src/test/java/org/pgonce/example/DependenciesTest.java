@@ -15,13 +15,13 @@ import org.w3c.dom.Element;
 import org.w3c.dom.Node;
 
 /**
- * The README's table of what each published artifact brings is that of the POMs. With {@code
+ * The page's table of what each published artifact brings is that of the POMs. With {@code
  * -Dpgonce.texts.write=true} it is written there.
  */
 class DependenciesTest {
 
   private static final Path ROOT = Path.of("..");
-  private static final Path PAGE = ROOT.resolve("README.md");
+  private static final Path PAGE = ROOT.resolve("docs/compatibility.md");
   private static final Pattern TABLE =
       Pattern.compile("(?s)(<!-- dependencies -->\n\n)(.*?)(\n<!-- end -->)");
 
@@ -45,7 +45,7 @@ class DependenciesTest {
   }
 
   @Test
-  void theReadmeSaysWhatEachArtifactBrings() throws Exception {
+  void thePageSaysWhatEachArtifactBrings() throws Exception {
     var page = Files.readString(PAGE);
     var table = TABLE.matcher(page);
     assertThat(table.find()).isTrue();
