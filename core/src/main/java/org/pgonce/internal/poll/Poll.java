@@ -9,7 +9,6 @@ import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.Backoff;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.context.ListenerContext;
@@ -39,10 +38,6 @@ public final class Poll {
   // While nothing is heard the poll is all there is, and while a row waits its holder may die.
   private static final Duration LONGEST_WHILE_NEEDED = Duration.ofSeconds(1);
 
-  private static final int POLLS_PER_HEARTBEAT = 10;
-  private static final Duration MOST_BETWEEN_HEARTBEATS = Duration.ofSeconds(10);
-  private static final int HEARTBEATS_PER_SILENCE = 5;
-
   // Where dead index entries make a poll of all rows slow, it gets a twentieth of the time: until
   // the next one no poll sees what a dead process left before the cursor. The quicker of two in a
   // row counts, since one may have waited for a processor. Where both took more than a second, the
@@ -50,18 +45,11 @@ public final class Poll {
   private static final int SHARE_OF_WHOLE = 20;
   private static final long SLOWEST_WHOLE_NANOS = Duration.ofSeconds(1).toNanos();
 
-  private static final int LONGEST_DIFFERENCE = 2_000;
-
   private static final double QUEUE_WARNING = 0.05;
   private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(1);
 
   // Arrays travel as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. The rest does so
   // as well, to be bound in one way.
-  private static final String REGISTER =
-      "SELECT pgonce.listener_starts(?::text::uuid, ?, ?::text::integer[], ?, ?::text::bigint, ?::text::integer, ?::text::integer[])";
-  private static final String UNREGISTER = "SELECT pgonce.listener_stops(?::text::uuid)";
-  private static final String HEARTBEAT =
-      "SELECT pgonce.listener_seen(?::text::uuid, ?, ?::text::integer, ?::text::text[], ?::text::integer[])";
   private static final String POLL =
       """
       SELECT i.ready, i.due, i.due_in_ms, i.paused_us, i.paused_by, i.pause_reason, i.queue_usage, i.gate_unfit, i.gate_open, i.listeners, i.rank, %s
@@ -79,14 +67,13 @@ public final class Poll {
   private static final Backoff RETRY = new Backoff(Duration.ofMillis(50), Duration.ofSeconds(1));
 
   private final ListenerContext context;
-  private final String listener = UUID.randomUUID().toString();
   private final Duration interval;
   private final Supplier<ListenStatus> listening;
   private final Housekeeping housekeeping;
+  private final RegistryEntry entry;
   private final RepeatedTask polls;
   private volatile List<PollTarget> targets = List.of();
 
-  private volatile boolean registered;
   private final AtomicLong begun = new AtomicLong();
   private volatile long begunAt = System.nanoTime() - LEAST_BETWEEN_NANOS;
   // Of the polls, one at a time; times by System.nanoTime().
@@ -95,10 +82,7 @@ public final class Poll {
   private long wholeTook;
   private boolean wasWhole;
   private long fastUntil = begunAt;
-  private long heartbeatAt = begunAt;
   private long queueWarningNotBefore = begunAt;
-  // The differences that the registry knows of.
-  private List<String> reported = List.of();
 
   /**
    * @param interval between two polls where nothing asks for one
@@ -107,7 +91,9 @@ public final class Poll {
     this.context = context;
     this.interval = interval;
     this.listening = listening;
+    var listener = UUID.randomUUID().toString();
     this.housekeeping = new Housekeeping(context, listener);
+    this.entry = new RegistryEntry(context, listener, listening, housekeeping);
     this.polls = new RepeatedTask(context.threads(), this::take);
   }
 
@@ -154,59 +140,24 @@ public final class Poll {
    */
   public void unregister(long end) throws InterruptedException {
     polls.awaitEnd(end);
-    if (registered) {
-      removeFromRegistry();
-    }
+    entry.remove();
     // An interrupt of it may cost the pool a connection.
     housekeeping.awaitEnd(end);
-  }
-
-  private void removeFromRegistry() {
-    try {
-      context
-          .transactions()
-          .make(connection -> Statements.execute(connection, UNREGISTER, listener));
-    } catch (SQLException | RuntimeException e) {
-      LOG.debug(
-          "pgonce: the listener could not take itself off the registry; the others will when its silence is over",
-          e);
-    }
   }
 
   private Duration take() {
     begun.incrementAndGet();
     begunAt = System.nanoTime();
     try {
-      if (!registered) {
-        // By itself: the poll must see what was committed before the gates were set.
-        context.transactions().make(this::register);
-      }
+      entry.ensure(targets, interval);
       var delay = distribute(context.transactions().run(this::poll));
-      sendHeartbeat();
+      entry.heartbeat(targets, interval());
       failures = 0;
       return delay;
     } catch (SQLException | RuntimeException e) {
       // pgjdbc-ng throws both.
       return failed(e);
     }
-  }
-
-  private void register(Connection connection) throws SQLException {
-    var listens = listening.get();
-    var subscriptions = targets.stream().map(PollTarget::subscription).toList();
-    var silence = heartbeatInterval(interval).multipliedBy(HEARTBEATS_PER_SILENCE);
-    Statements.execute(
-        connection,
-        REGISTER,
-        listener,
-        context.instance(),
-        Statements.array(subscriptions),
-        listens.source(),
-        String.valueOf(silence.toMillis()),
-        backend(listens),
-        Statements.array(targets.stream().map(PollTarget::workers).toList()));
-    reported = targets.stream().map(target -> "").toList();
-    registered = true; // or not, if the commit fails: then the poll says so
   }
 
   private List<PollAnswer> poll(Connection connection) throws SQLException {
@@ -216,7 +167,8 @@ public final class Poll {
     List<Long> after = whole ? List.of() : targets.stream().map(PollTarget::cursor).toList();
     try {
       var answers =
-          Statements.rows(connection, POLL, PollAnswer::of, listener, Statements.array(after));
+          Statements.rows(
+              connection, POLL, PollAnswer::of, entry.listener(), Statements.array(after));
       if (whole) {
         var now = System.nanoTime();
         var took = Math.min(now - from, SLOWEST_WHOLE_NANOS);
@@ -225,64 +177,11 @@ public final class Poll {
       }
       return answers;
     } catch (SQLException e) {
-      registered &= !NOT_REGISTERED.equals(e.getSQLState());
+      if (NOT_REGISTERED.equals(e.getSQLState())) {
+        entry.wasRemoved();
+      }
       throw e;
     }
-  }
-
-  /** The server's process of the session that listens; null if there is none. */
-  private static @Nullable String backend(ListenStatus status) {
-    var session = status.session();
-    return session == null ? null : String.valueOf(session.backendPid());
-  }
-
-  /** In a transaction of its own: a lock on the registry keeps no notification waiting. */
-  private void sendHeartbeat() {
-    var now = System.nanoTime();
-    var differences = targets.stream().map(Poll::difference).toList();
-    // A new difference is reported at once, for explain.
-    var isNews = !reported.equals(differences);
-    if (now - heartbeatAt < 0 && !isNews) {
-      return;
-    }
-    var listens = listening.get();
-    // Not later than the tenth poll, whose time has a jitter.
-    heartbeatAt = now + heartbeatInterval(interval()).toNanos() - interval().toNanos() / 2;
-    try {
-      context
-          .transactions()
-          .make(
-              connection ->
-                  Statements.execute(
-                      connection,
-                      HEARTBEAT,
-                      listener,
-                      listens.source(),
-                      backend(listens),
-                      Statements.array(differences),
-                      Statements.array(List.copyOf(context.backends()))));
-      reported = differences;
-    } catch (SQLException | RuntimeException e) {
-      housekeeping.failed("heartbeat", e);
-    }
-    housekeeping.heartbeat();
-    if (isNews) {
-      housekeeping.runSoon(); // of a drop, perhaps: what waited has its delivery keys until then
-    }
-  }
-
-  /** Empty if there is none. */
-  private static String difference(PollTarget target) {
-    var difference = target.activity().outdated();
-    return difference == null
-        ? ""
-        : difference.substring(0, Math.min(difference.length(), LONGEST_DIFFERENCE));
-  }
-
-  private static Duration heartbeatInterval(Duration interval) {
-    var millis = interval.toMillis();
-    var tenth = Math.min(POLLS_PER_HEARTBEAT * millis, MOST_BETWEEN_HEARTBEATS.toMillis());
-    return Duration.ofMillis(Math.max(millis, tenth));
   }
 
   private Duration interval() {
