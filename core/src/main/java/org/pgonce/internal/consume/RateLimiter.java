@@ -7,35 +7,43 @@ import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 
 /**
- * Lets as many handlers begin as the rate of the channel allows all processes together. Permits are
- * taken from the database for a twentieth of a second at once, and kept for a second at most. No
- * thread waits here: without a permit the worker gives up its slot, and {@link FetchTrigger#rest}
- * lets one begin when a permit is free. Thread-safe.
+ * Lets as many handlers begin as the rate of the channel allows all processes together. No thread
+ * waits here: without a permit the worker gives up its slot, and {@link FetchTrigger#rest} lets one
+ * begin when a permit is free.
+ *
+ * <p>Permits are taken from the database for a twentieth of a second at once, by how many were used
+ * lately, and kept for a tenth, or until the next one is free. What a process keeps unused the
+ * others lack, and what it uses late comes on top of their rate. Thread-safe.
  */
 final class RateLimiter {
 
-  private static final long KEPT_NANOS = Duration.ofSeconds(1).toNanos();
+  private static final long AT_ONCE_NANOS = Duration.ofMillis(50).toNanos();
+  private static final long KEPT_NANOS = Duration.ofMillis(100).toNanos();
 
   private static final String TAKE =
       "SELECT t.granted, t.wait_ms FROM pgonce.take_permits(?, ?) AS t";
 
   private final Transactions transactions;
   private final int subscription;
-  private final int maxRate;
-  private final Duration shortestWait;
+  private final boolean several;
+  private final int mostAtOnce;
+  private final long keptNanos;
 
   private int permits;
-  private long keptUntil;
+  // When the database granted some, by System.nanoTime(), and how many were used since.
+  private long grantedAt = System.nanoTime();
+  private int used;
 
   /**
    * @param several whether several permits at once are of use: then those of a twentieth of a
-   *     second are waited for, and not each by itself
+   *     second are taken and waited for, and not each by itself
    */
   RateLimiter(Transactions transactions, int subscription, int maxRate, boolean several) {
     this.transactions = transactions;
     this.subscription = subscription;
-    this.maxRate = maxRate;
-    this.shortestWait = Duration.ofMillis(several ? 50 : 1);
+    this.several = several;
+    this.mostAtOnce = Math.max(1, maxRate / 20);
+    this.keptNanos = Math.max(KEPT_NANOS, Duration.ofSeconds(1).toNanos() / maxRate);
   }
 
   /**
@@ -49,7 +57,8 @@ final class RateLimiter {
     }
     var answer = transactions.run(this::take);
     if (answer.granted() == 0) {
-      return answer.freeIn().compareTo(shortestWait) < 0 ? shortestWait : answer.freeIn();
+      var shortest = several ? Duration.ofNanos(AT_ONCE_NANOS) : Duration.ofMillis(1);
+      return answer.freeIn().compareTo(shortest) < 0 ? shortest : answer.freeIn();
     }
     keep(answer.granted() - 1);
     return Duration.ZERO;
@@ -64,28 +73,39 @@ final class RateLimiter {
         TAKE,
         row -> new Answer(row.getInt("granted"), Duration.ofMillis(row.getLong("wait_ms"))),
         subscription,
-        Math.max(1, maxRate / 20));
+        wanted());
+  }
+
+  private synchronized int wanted() {
+    if (several) {
+      return mostAtOnce;
+    }
+    var since = Math.max(1, System.nanoTime() - grantedAt);
+    return (int) Math.max(1, Math.min(mostAtOnce, used * AT_ONCE_NANOS / since));
   }
 
   private synchronized void keep(int more) {
     // Another worker may have taken some meanwhile.
     permits = (isKept() ? permits : 0) + more;
-    keptUntil = System.nanoTime() + KEPT_NANOS;
+    grantedAt = System.nanoTime();
+    used = 1;
   }
 
   /** Takes as many permits as this process has, at most so many; returns how many. */
   synchronized int enterMore(int most) {
     var taken = isKept() ? Math.min(permits, most) : 0;
     permits -= taken;
+    used += taken;
     return taken;
   }
 
   private boolean isKept() {
-    return System.nanoTime() - keptUntil <= 0;
+    return System.nanoTime() - grantedAt <= keptNanos;
   }
 
   /** So many permits were not needed. */
   synchronized void giveBack(int count) {
     permits += count;
+    used -= count;
   }
 }
