@@ -47,7 +47,7 @@ public record Explanation(
   static final String COLUMNS =
       """
       e.subscription, e.id::text, (1000000 * extract(epoch FROM e.created_at))::bigint::text, e.cause,
-      (1000000 * extract(epoch FROM e.since))::bigint::text, least(1000000 * extract(epoch FROM e.until), 9223372036854775807)::bigint::text,
+      (1000000 * extract(epoch FROM e.since))::bigint::text, CASE WHEN e.until IS NOT NULL THEN least(1000000 * extract(epoch FROM e.until), 9223372036854775807)::bigint::text END,
       e.blocked_by::text, e.instance, e.pid::text, e.last_sql, e.detail, e.advice, e.needs_person""";
 
   /** Why a notification is not moving. Each hides those that follow it, down to {@link #DEAD}. */

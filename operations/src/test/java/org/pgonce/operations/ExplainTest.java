@@ -44,6 +44,14 @@ class ExplainTest extends ExplainStage {
         .isEqualTo("RETRY_NOW Anna they call 1");
   }
 
+  @Test
+  void explain_whatNoTimeEndsHasNoEnd() throws Exception {
+    var id = publish(ORDERS);
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.NO_LISTENER);
+    assertThat(explain(ORDERS, id).until()).isNull();
+    assertThat(explain(ORDERS, id + 1).until()).isNull();
+  }
+
   /** It reads beside whatever is locked, and in a transaction that may only read. */
   @Test
   void explain_waitsForNobodyAndWritesNothing() throws Exception {
