@@ -26,17 +26,19 @@ DECLARE
   -- What looks as if nothing had been published. A transaction that is open for a moment is what every writer has, so none is told before 10 s. Nothing
   -- of it is volatile: only who asks for it pays.
   hint constant text := $$
-           CASE WHEN fed.silent THEN 'a trigger of its table is disabled: see explain'
+           CASE WHEN s.id IS NULL THEN 'it has no subscription, so nothing published to it is stored: see explain'
+                WHEN fed.silent THEN 'a trigger of its table is disabled: see explain'
                 WHEN c.feed <> 'published' AND fed.channel IS NULL THEN 'no table has its trigger: see explain'
                 WHEN c.mode <> 'BROADCAST' AND ready.backlog + later.scheduled = 0 AND (SELECT pgonce.published_since()) < statement_timestamp() - interval '10 seconds'
                 THEN 'an open transaction has published something, here or in another channel: see explain' END AS hint $$;
 BEGIN
   FOR view IN SELECT v.name, v.definition FROM (VALUES
-    -- Per channel and subscription, how it is installed. It counts nothing, so it costs nothing.
+    -- Per channel and subscription, how it is installed. It counts nothing, so it costs nothing. Here and in channel_status a channel whose subscriptions
+    -- were all dropped has one row, in which the subscription is null.
     ('channel_settings', $$
     SELECT c.name AS channel, s.name AS subscription, c.mode, c.feed, c.key_order, c.max_per_key, c.max_rate, c.max_depth, c.key_memory, c.wake_ups, c.history, c.history_payload,
            s.filter, c.owner, c.installed_at, c.installed_by, c.changed_at, c.changed_by, s.id AS subscription_id
-      FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id $$),
+      FROM pgonce.channel c LEFT JOIN pgonce.subscription s ON s.channel_id = c.id $$),
 
     -- What is at work: by whom, since when, and its last SQL, as far as pg_stat_activity lets the role see it (pg_read_all_stats sees all). instance: the
     -- listener whose last heartbeat named the session; null for one that began since, and for what no listener holds. waits_for, blocked_by_pid: the lock
@@ -65,7 +67,7 @@ BEGIN
            s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.gate_state(c.name) AS notify_gate,
            coalesce(heard.outdated, 0) AS outdated_listeners, $$ || hint || $$
       FROM pgonce.channel c
-      JOIN pgonce.subscription s ON s.channel_id = c.id
+      LEFT JOIN pgonce.subscription s ON s.channel_id = c.id
       LEFT JOIN ($$ || heard || $$) heard ON heard.id = s.id
       LEFT JOIN ($$ || feeds || $$) fed ON fed.channel = c.name
       LEFT JOIN LATERAL (

@@ -65,6 +65,22 @@ class LookTest {
   }
 
   @Test
+  void aChannelWithoutASubscriptionIsShown() throws Exception {
+    database.execute("select pgonce.install_channel('bare', 'EXACTLY_ONCE', 'published')");
+    database.execute("select pgonce.drop_subscription('bare', 'default')");
+    for (var status : List.of(cli.run("status"), cli.run("status", "bare"))) {
+      assertThat(status.ends(0).out())
+          .contains("bare ", "nothing published to it is stored: see explain");
+    }
+    assertThat(cli.run("channels").ends(0).out()).contains("bare ");
+    assertThat(DoctorFindings.one(cli, "NO_SUBSCRIPTION").get("what").asString())
+        .contains("channel bare");
+    assertThat(cli.run("explain", "bare").ends(1).err())
+        .contains("has no subscription any more", "install it again", "drop it");
+    assertThat(cli.run("explain").ends(0).out()).contains("nothing waits");
+  }
+
+  @Test
   void theNamesInJsonStay() throws Exception {
     Cli.publish(database, "1");
     Cli.bury(database, 1, "REJECTED", "no");

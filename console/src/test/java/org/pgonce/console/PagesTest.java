@@ -73,6 +73,16 @@ class PagesTest {
   }
 
   @Test
+  void aChannelWithoutASubscriptionSaysSo(TestDatabase database) throws Exception {
+    database.execute("select pgonce.drop_subscription('mails', 'default')");
+    try (var browser = new Browser(database.login(), false)) {
+      assertThat(browser.page("/definitions")).contains("/channel/mails\"", "NO_SUBSCRIPTION");
+      assertThat(browser.get("/channel/mails").body())
+          .contains("no subscription any more", "install it again", "drop it");
+    }
+  }
+
+  @Test
   void aStandbySaysSo() throws Exception {
     try (var server = TestServer.start(Map.of())) {
       var database = server.createDatabase();

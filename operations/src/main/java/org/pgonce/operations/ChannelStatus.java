@@ -50,7 +50,7 @@ public record ChannelStatus(
       SELECT s.channel, s.subscription, s.mode, s.feed, s.backlog, s.scheduled, s.retrying, coalesce(s.max_attempts, 0),
              (1000000 * extract(epoch FROM s.oldest_age))::bigint, s.dead_letters, s.listeners,
              (1000000 * extract(epoch FROM s.paused_since))::bigint, s.paused_by, s.pause_reason, s.notify_gate, s.hint
-        FROM pgonce.channel_status AS s ORDER BY s.channel, s.subscription
+        FROM pgonce.channel_status AS s WHERE s.subscription IS NOT NULL ORDER BY s.channel, s.subscription
       """;
 
   /**

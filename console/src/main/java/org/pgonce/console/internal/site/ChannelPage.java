@@ -30,6 +30,14 @@ final class ChannelPage {
     if (settings.isEmpty()) {
       return Content.failed(404, "No such channel", "Channel " + channel + " is not installed.");
     }
+    if (settings.column("subscription").contains(null)) {
+      return Content.failed(
+          404,
+          "No subscription",
+          "Channel "
+              + channel
+              + " has no subscription any more, so nothing that is published to it is stored: install it again, with one (PgOnce.install), or drop it (pgonce.drop_channel).");
+    }
     var subscriptions = visit.database().read(statements -> Counts.of(statements, channel));
     history.saw(channel, subscriptions);
     var shown = Objects.requireNonNullElse(visit.parameter("show"), "waiting");

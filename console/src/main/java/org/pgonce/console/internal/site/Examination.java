@@ -28,6 +28,7 @@ final class Examination {
           "TRIGGER_FUNCTION_OWNER",
           "TRIGGER_DISABLED",
           "NO_TRIGGER",
+          "NO_SUBSCRIPTION",
           "OUTDATED_LISTENER");
 
   // They say that something could not be looked at: so neither page may say that nothing was found.

@@ -35,6 +35,11 @@ final class ChannelChecks {
               "What is written to the table makes no notification."),
           Check.of(
               WARNING,
+              "NO_SUBSCRIPTION",
+              "SELECT format('channel %s has no subscription', c.channel), format('pgonce explain %s', c.channel) FROM pgonce.channel_settings c WHERE c.subscription IS NULL ORDER BY 1 LIMIT 100",
+              "Nothing that is published to it is stored."),
+          Check.of(
+              WARNING,
               "PAUSED",
               "SELECT format('channel %s, subscription %s: paused since %s by %s: %s', g.channel, g.subscription, date_trunc('second', g.paused_since), regexp_replace(g.paused_by, '^pid \\d+$', 'instance ''\\&'''), g.pause_reason), format('pgonce explain %s', g.channel) FROM pgonce.channel_gauges g WHERE g.paused ORDER BY 1 LIMIT 100",
               "What is stored for it waits until somebody resumes it."),
