@@ -77,6 +77,16 @@ BEGIN
 END
 $$;
 
+-- The error for a delay that no Java publisher may give either.
+CREATE OR REPLACE FUNCTION pgonce_private.fail_for_delay(channel_name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RAISE EXCEPTION 'pgonce: the delay of a notification for channel "%" is longer than 365,000 days: give a shorter one', channel_name
+    USING ERRCODE = 'invalid_parameter_value';
+END
+$$;
+
 -- The error where a store function stands for another channel.
 CREATE OR REPLACE FUNCTION pgonce_private.fail_for_other_id(channel_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -263,20 +273,26 @@ DECLARE
   order_keys text[];
   same_payload boolean[];
   contexts jsonb[];
+  longest constant bigint := 31536000000000000; -- 365,000 days
+  too_long boolean;
   unknown text;
 BEGIN
   IF json_array_length(payloads) <> json_array_length(options) THEN
     RAISE EXCEPTION 'pgonce: % payloads and options for % of them: give each its own', json_array_length(payloads), json_array_length(options)
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  -- By seconds and microseconds, because an interval is multiplied by a double.
-  SELECT array_agg(coalesce('epoch'::timestamptz + o.due_us / 1000000 * interval '1 second' + o.due_us % 1000000 * interval '1 microsecond',
-                            now + o.delay_us / 1000000 * interval '1 second' + o.delay_us % 1000000 * interval '1 microsecond') ORDER BY o.n),
+  -- By seconds and microseconds, because an interval is multiplied by a double. What is long past would be no time that PostgreSQL has: it is due now.
+  SELECT array_agg(coalesce('epoch'::timestamptz + g.due_us / 1000000 * interval '1 second' + g.due_us % 1000000 * interval '1 microsecond',
+                            now + g.delay_us / 1000000 * interval '1 second' + g.delay_us % 1000000 * interval '1 microsecond') ORDER BY o.n),
          array_agg(o.delivery_key ORDER BY o.n), array_agg(o.order_key ORDER BY o.n), array_agg(o.same_payload ORDER BY o.n),
-         CASE WHEN count(o.context) > 0 THEN array_agg(o.context ORDER BY o.n) END
-    INTO due_ats, keys, order_keys, same_payload, contexts
+         CASE WHEN count(o.context) > 0 THEN array_agg(o.context ORDER BY o.n) END, bool_or(o.delay_us > longest)
+    INTO due_ats, keys, order_keys, same_payload, contexts, too_long
     FROM ROWS FROM (json_to_recordset(options) AS (due_us bigint, delay_us bigint, delivery_key text, order_key text, same_payload boolean, context jsonb))
-           WITH ORDINALITY AS o (due_us, delay_us, delivery_key, order_key, same_payload, context, n);
+           WITH ORDINALITY AS o (due_us, delay_us, delivery_key, order_key, same_payload, context, n)
+   CROSS JOIN LATERAL (SELECT o.due_us * (o.due_us > 0)::integer AS due_us, o.delay_us * (o.delay_us BETWEEN 0 AND longest)::integer AS delay_us) g;
+  IF too_long THEN
+    PERFORM pgonce_private.fail_for_delay(channel_name);
+  END IF;
   SELECT k.name INTO unknown FROM json_array_elements(options) AS o (entry) CROSS JOIN json_object_keys(o.entry) AS k (name)
    WHERE k.name <> ALL ('{due_us,delay_us,delivery_key,order_key,same_payload,context}') LIMIT 1;
   IF FOUND THEN
@@ -302,12 +318,13 @@ BEGIN
     IF due_at IS NOT NULL THEN
       RAISE EXCEPTION 'pgonce: both due_at and delay are given for channel "%": give one', channel_name USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF isfinite(delay) THEN
-      -- In UTC, where each day has 24 hours, whatever the zone of the session.
-      due := (clock_timestamp() AT TIME ZONE 'UTC' + delay) AT TIME ZONE 'UTC';
+    IF delay > interval '365000 days' THEN
+      PERFORM pgonce_private.fail_for_delay(channel_name);
     END IF;
+    -- In UTC, where each day has 24 hours, whatever the zone of the session.
+    due := (clock_timestamp() AT TIME ZONE 'UTC' + greatest(delay, interval '0')) AT TIME ZONE 'UTC';
   END IF;
-  IF NOT isfinite(due) OR due IS NULL AND delay IS NOT NULL THEN
+  IF NOT isfinite(due) THEN
     RAISE EXCEPTION 'pgonce: a notification for channel "%" is due at infinity, which never comes: give a time that does', channel_name
       USING ERRCODE = 'invalid_parameter_value';
   END IF;

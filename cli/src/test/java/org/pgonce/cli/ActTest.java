@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.SQLException;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -259,8 +260,6 @@ class ActTest {
             database.queryLong(
                 "select count(*) from pgonce.peek('mails') where due_at at time zone 'UTC' between (now() at time zone 'UTC') + interval '1 month' - interval '1 minute' and (now() at time zone 'UTC') + interval '1 month'"))
         .isEqualTo(1);
-    assertThat(cli.run("publish", "mails", "1", "--at", "infinity", "--because", "x").ends(1).err())
-        .contains("infinity");
     assertThat(
             cli.run(
                     "publish",
@@ -275,6 +274,36 @@ class ActTest {
                 .ends(1)
                 .err())
         .contains("give one");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "--at, infinity, '--at \"infinity\" never comes'",
+    "--at, -infinity, '--at \"-infinity\" never comes'",
+    "--at, soon, '--at \"soon\" is no time'",
+    "--at, 2026-02-30, '--at \"2026-02-30\" is no time'",
+    "--at, 999999-01-01, '--at \"999999-01-01\" is no time'",
+    "--at, 2026-01-01 10:00 Nowhere/City, is no time",
+    "--delay, soon, '--delay \"soon\" is no interval'",
+    "--delay, 300000 years, '--delay \"300000 years\" is no interval'"
+  })
+  void h81_aTimeThatNeverComesIsRefusedInWords(String option, String given, String words)
+      throws Exception {
+    assertThat(cli.run("publish", "mails", "1", option, given, "--because", "x").ends(1).err())
+        .contains(words, option.equals("--at") ? "as '2026-11-26 10:00'" : "as '2 hours'");
+    assertThat(database.queryLong("select count(*) from pgonce.peek('mails')")).isZero();
+  }
+
+  @Test
+  void aTimeToLookFromIsRefusedInWords() {
+    for (var verb : List.of("dead", "history")) {
+      for (var option : List.of("--from", "--before")) {
+        for (var time : List.of("monday morning", "999999999d")) {
+          assertThat(cli.run(verb, "mails", option, time).ends(1).err())
+              .contains("%s \"%s\" is no time".formatted(option, time), "2h (ago)");
+        }
+      }
+    }
   }
 
   @Tag("all")

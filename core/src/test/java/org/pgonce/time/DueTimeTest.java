@@ -221,8 +221,14 @@ class DueTimeTest {
     publish(PLAIN.withDueAt(Instant.MIN));
     stage.database.execute("select pgonce.publish('orders', '1', delay => '0')");
     stage.database.execute("select pgonce.publish('orders', '1', delay => '-1 day')");
+    stage.database.execute("select pgonce.publish('orders', '1', delay => '-300000 years')");
     stage.database.execute("select pgonce.publish('orders', '1', due_at => '4713-01-01 BC')");
-    assertThat(ready()).isEqualTo(8);
+    for (var past : List.of("due_us", "delay_us")) {
+      stage.database.execute(
+          "select pgonce.publish_each('orders', '[1]', '[{\"%s\": -9223372036854775808}]')"
+              .formatted(past));
+    }
+    assertThat(ready()).isEqualTo(11);
     assertThat(scheduled()).isZero();
   }
 
@@ -238,6 +244,16 @@ class DueTimeTest {
       assertThatThrownBy(
               () -> stage.database.execute("select pgonce.publish('orders', '1', " + never + ")"))
           .hasMessageContaining("due at infinity, which never comes");
+    }
+    for (var beyond :
+        List.of(
+            "publish('orders', '1', delay => '365001 days')",
+            "publish('orders', '1', delay => '178000000 years')",
+            "publish_each('orders', '[1]', '[{\"delay_us\": 31536000000000001}]')",
+            "publish_each('orders', '[1]', '[{\"delay_us\": 9223372036854775807}]')")) {
+      assertThatThrownBy(() -> stage.database.execute("select pgonce." + beyond))
+          .hasMessageContaining("channel \"orders\"")
+          .hasMessageContaining("longer than 365,000 days: give a shorter one");
     }
     assertThatThrownBy(
             () ->

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param limit at most so many, 1 to 100,000; one or the other more where the same notification was
  *     handled for several subscriptions in the same microsecond
- * @param since handled then or later, by the database's clock; null for any
- * @param before handled before that; null for any
+ * @param since handled then or later, by the database's clock; of the years 1 to 9999; null for any
+ * @param before handled before that; of the years 1 to 9999; null for any
  * @param beforeId of those handled at {@code before}, these with a lower id too; null for none
  * @param deliveryKey which its publisher gave; null for any
  * @param payloads whether to return the payloads, where they were kept
@@ -28,8 +28,21 @@ public record HistoryQuery(
     @Nullable String deliveryKey,
     boolean payloads) {
 
+  private static final Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
+  private static final Instant LAST = Instant.parse("9999-12-31T23:59:59.999999Z");
+
   public HistoryQuery {
     Operator.requireLimit(limit);
+    requireTime("since", since);
+    requireTime("before", before);
+  }
+
+  /** What PostgreSQL reads as {@link Instant} writes it. */
+  private static void requireTime(String name, @Nullable Instant time) {
+    if (time != null && (time.isBefore(FIRST) || time.isAfter(LAST))) {
+      throw new IllegalArgumentException(
+          "%s %s is not within the years 1 to 9999: leave it out for any".formatted(name, time));
+    }
   }
 
   /**

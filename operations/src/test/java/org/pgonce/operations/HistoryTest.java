@@ -147,5 +147,18 @@ class HistoryTest {
           .isInstanceOf(IllegalArgumentException.class);
     }
     assertThat(operations.history(MAILS, HistoryQuery.latest(1).since(Instant.EPOCH))).isEmpty();
+    for (var beyond : List.of(Instant.MIN, Instant.parse("0000-12-31T23:59:59Z"), Instant.MAX)) {
+      assertThatThrownBy(() -> HistoryQuery.latest(1).since(beyond))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("since " + beyond)
+          .hasMessageContaining("years 1 to 9999")
+          .hasMessageContaining("leave it out");
+      assertThatThrownBy(() -> HistoryQuery.latest(1).before(beyond))
+          .hasMessageContaining("before " + beyond);
+    }
+    for (var edge : List.of("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z")) {
+      var query = HistoryQuery.latest(1).since(Instant.parse(edge));
+      assertThat(operations.history(MAILS, query)).isEmpty();
+    }
   }
 }

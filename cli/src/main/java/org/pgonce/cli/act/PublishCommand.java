@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.cli.database.Times;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Json;
 import org.pgonce.operations.internal.sql.Statements;
@@ -22,14 +23,11 @@ import picocli.CommandLine.Parameters;
 public final class PublishCommand extends ChangeCommand {
 
   private static final int LONGEST_PAYLOAD = 64 << 20;
-  // A delay in UTC, where each day has 24 hours, as pgonce.publish has it. That one does not say
-  // whether it has stored anything.
+  // pgonce.publish does not say whether it has stored anything.
   private static final String PUBLISH =
       """
-      SELECT p.id, p.stored FROM (
-        SELECT coalesce(?::text::timestamptz, (clock_timestamp() AT TIME ZONE 'UTC' + ?::text::interval) AT TIME ZONE 'UTC') AS due_at) g
-       CROSS JOIN LATERAL pgonce.publish_each(?, json_build_array(?::text::json), json_build_array(json_build_object(
-         'due_us', (1000000 * extract(epoch FROM g.due_at))::bigint, 'delivery_key', ?::text, 'order_key', ?::text, 'context', ?::text::json))) p
+      SELECT p.id, p.stored FROM pgonce.publish_each(?, json_build_array(?::text::json), json_build_array(json_build_object(
+        'due_us', (1000000 * extract(epoch FROM ?::text::timestamptz))::bigint, 'delivery_key', ?::text, 'order_key', ?::text, 'context', ?::text::json))) p
       """;
 
   @Parameters(index = "0", paramLabel = "CHANNEL")
@@ -70,11 +68,12 @@ public final class PublishCommand extends ChangeCommand {
   @Override
   long change(Statements statements, String because) throws SQLException {
     var context = Json.of(Map.of("because", because, "operator", why.person(terminal())));
+    var due =
+        delay == null
+            ? Times.at(statements, "--at", at)
+            : Times.after(statements, "--delay", delay);
     var row =
-        statements
-            .rows(PUBLISH, at, delay, channel, payload, key, orderKey, context)
-            .values()
-            .get(0);
+        statements.rows(PUBLISH, channel, payload, due, key, orderKey, context).values().get(0);
     id = row.get(0);
     return Boolean.TRUE.equals(row.get(1)) ? 1 : 0;
   }

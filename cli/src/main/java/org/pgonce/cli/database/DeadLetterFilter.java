@@ -7,7 +7,6 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.operations.internal.sql.LookStatements;
 import org.pgonce.operations.internal.sql.Statements;
-import org.pgonce.operations.internal.sql.Times;
 import picocli.CommandLine.Option;
 
 /** Which dead letters: those that fit all that is given. */
@@ -70,8 +69,8 @@ public final class DeadLetterFilter {
           "no dead letter has the reason \"%s\": it is one of %s"
               .formatted(reason, String.join(", ", REASONS)));
     }
-    fromTime = Times.resolve(statements, from);
-    beforeTime = Times.resolve(statements, before);
+    fromTime = Times.resolve(statements, "--from", from);
+    beforeTime = Times.resolve(statements, "--before", before);
   }
 
   /**

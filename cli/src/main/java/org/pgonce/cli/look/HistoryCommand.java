@@ -2,9 +2,9 @@ package org.pgonce.cli.look;
 
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
+import org.pgonce.cli.database.Times;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.operations.internal.sql.Database;
-import org.pgonce.operations.internal.sql.Times;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -59,8 +59,8 @@ public final class HistoryCommand extends DatabaseCommand {
                 statements.rows(
                     HISTORY,
                     channel,
-                    Times.resolve(statements, from),
-                    Times.resolve(statements, before),
+                    Times.resolve(statements, "--from", from),
+                    Times.resolve(statements, "--before", before),
                     limit.text(),
                     key,
                     subscription,
