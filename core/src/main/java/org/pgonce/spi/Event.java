@@ -33,7 +33,9 @@ public sealed interface Event {
   record Claimed(Attempt about, Duration lag) implements OfNotification {}
 
   /**
-   * A notification was handled, and that is committed.
+   * A notification was handled, and that is committed. None comes where the driver does not say
+   * whether it is: the answer to the commit is lost, or the server ends the claim that follows the
+   * commit in the same message. The log says so then.
    *
    * @param lag as in {@link Claimed}
    * @param inHandler the time of the handler and what intercepts it, by the JVM's monotonic clock;
