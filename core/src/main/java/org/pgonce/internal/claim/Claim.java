@@ -50,11 +50,13 @@ public record Claim(
     boolean suspect,
     @Nullable HandlerSession holder) {
 
-  // held is who locked the row before: nobody, or a transaction that did not commit.
+  // held is who locked the row before: nobody, or a transaction that did not commit. In SQL_ASCII a
+  // payload may be no UTF-8, which the server does not send: its attempt fails of that, not a
+  // claim.
   static final String COLUMNS =
       """
       c.id, c.attempts, c.created_at, c.due_at, pg_catalog.clock_timestamp() AS claimed_at,
-      CASE WHEN pg_catalog.pg_column_size(c.payload) OPERATOR(pg_catalog.<=) %d THEN c.payload END AS payload,
+      CASE WHEN pg_catalog.pg_column_size(c.payload) OPERATOR(pg_catalog.<=) %d AND pg_catalog.getdatabaseencoding() OPERATOR(pg_catalog.<>) 'SQL_ASCII' THEN c.payload END AS payload,
       c.delivery_key, c.order_key, c.context, c.stamp, c.token, c.held"""
           .formatted(Payload.SHORT);
 

@@ -7,9 +7,9 @@ import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
 
 /**
- * What a claimed notification carries. A short payload comes with the claim. A longer one is
- * fetched by its attempt, in parts: what that takes, memory above all, fails the attempt, which is
- * counted.
+ * What a claimed notification carries. A short payload comes with the claim. A longer one, and each
+ * in a database of encoding SQL_ASCII, is fetched by its attempt, in parts: what that takes, memory
+ * above all, fails the attempt, which is counted.
  *
  * @param fetched null if it is still in the row that the claim holds
  * @param reading the transaction in which it is read from there
