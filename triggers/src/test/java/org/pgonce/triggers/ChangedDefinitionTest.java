@@ -166,7 +166,7 @@ class ChangedDefinitionTest {
               "replace trigger \"pgonce_thing\" on public.thing, which locks the table against writers for a moment");
       assertThat(Triggers.check(connection, thing().afterDelete().build()))
           .contains(
-              "channel thing: trigger \"pgonce_thing\" on table public.thing was made from an earlier definition: install the channel again");
+              "channel thing: trigger \"pgonce_thing\" on table public.thing was made from another definition: install the channel again, unless this is the earlier of two releases that run side by side");
     }
   }
 

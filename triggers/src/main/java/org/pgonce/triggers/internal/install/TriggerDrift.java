@@ -15,6 +15,9 @@ import org.pgonce.triggers.internal.definition.Quoted;
 /** In what one of a channel's triggers differs from its definition. */
 final class TriggerDrift {
 
+  private static final String MADE_OTHERWISE =
+      "trigger %s on table %s was made from another definition: install the channel again, unless this is the earlier of two releases that run side by side";
+
   private final CaptureTrigger wanted;
   private final List<InstalledTrigger> onTable;
   private final List<InstalledTrigger> there;
@@ -112,9 +115,7 @@ final class TriggerDrift {
     var events = state.wanted().capture().events().stream().map(Event::name).toList();
     for (var trigger : state.triggersOnTable()) {
       if (!events.contains(trigger.event())) {
-        others.add(
-            "trigger %s on table %s was made from an earlier definition: install the channel again"
-                .formatted(Quoted.identifier(trigger.name()), table));
+        others.add(MADE_OTHERWISE.formatted(Quoted.identifier(trigger.name()), table));
       }
     }
     for (var other : state.triggersElsewhere()) {
@@ -135,9 +136,7 @@ final class TriggerDrift {
     }
     for (var trigger : there) {
       if (!isAsWanted(trigger)) {
-        problems.add(
-            "trigger %s on table %s was made from another definition: install the channel again"
-                .formatted(Quoted.identifier(trigger.name()), table));
+        problems.add(MADE_OTHERWISE.formatted(Quoted.identifier(trigger.name()), table));
       }
       problems.addAll(firing(trigger));
     }
