@@ -57,9 +57,15 @@ public final class Statements {
   public static PreparedStatement prepare(
       Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
     var statement = connection.prepareStatement(sql);
-    for (var i = 0; i < parameters.length; i++) {
-      statement.setObject(i + 1, parameters[i]);
+    try {
+      for (var i = 0; i < parameters.length; i++) {
+        statement.setObject(i + 1, parameters[i]);
+      }
+      return statement;
+    } catch (SQLException | RuntimeException e) {
+      try (statement) {
+        throw e;
+      }
     }
-    return statement;
   }
 }
