@@ -19,7 +19,7 @@ import org.pgonce.cli.terminal.Terminal;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
-/** What {@code pgonce tail} takes for new. */
+/** What {@code pgonce tail} takes for new; what goes on behind a lost connection. */
 @PgTest(PgOnceInstalled.class)
 class TailTest {
 
@@ -44,7 +44,7 @@ class TailTest {
     }
   }
 
-  private static Thread tail(Cli cli, Reader reader, Reader errors, String... channel) {
+  private static Thread command(Cli cli, Reader reader, Reader errors, String... arguments) {
     var terminal =
         new Terminal(
             new ByteArrayInputStream(new byte[0]),
@@ -53,8 +53,12 @@ class TailTest {
             false,
             cli.environment,
             null);
-    var arguments = Stream.concat(Stream.of("tail"), Stream.of(channel)).toArray(String[]::new);
     return new Thread(() -> PgOnceCommand.run(terminal, () -> false, arguments));
+  }
+
+  private static Thread tail(Cli cli, Reader reader, Reader errors, String... channel) {
+    var arguments = Stream.concat(Stream.of("tail"), Stream.of(channel)).toArray(String[]::new);
+    return command(cli, reader, errors, arguments);
   }
 
   @Test
@@ -104,6 +108,30 @@ class TailTest {
       tail.join(SOON.toMillis());
     }
     assertThat(tail.isAlive()).isFalse();
+  }
+
+  @Test
+  void statusThatWatchesGoesOnWhenItsConnectionWasLost(TestDatabase database) throws Exception {
+    var reader = new Reader();
+    var errors = new Reader();
+    var cli = new Cli(database.login());
+    var status =
+        command(cli, reader, errors, "status", "mails", "--watch", "--every", "1", "-o", "json");
+    status.start();
+    try {
+      await().atMost(SOON).until(() -> reader.text().contains("\"backlog\": 0"));
+      endSessions(database);
+      Cli.publish(database, "1");
+      await().atMost(SOON).until(() -> reader.text().contains("\"backlog\": 1"));
+      assertThat(errors.text())
+          .startsWith("pgonce: ")
+          .contains("It is tried again each 2 s, until Ctrl-C")
+          .endsWith("pgonce: connected again\n");
+    } finally {
+      reader.gone = true;
+      status.join(SOON.toMillis());
+    }
+    assertThat(status.isAlive()).isFalse();
   }
 
   /** One that comes before tail's first look is not new to it. */
