@@ -38,18 +38,25 @@ BEGIN
       RAISE EXCEPTION 'pgonce: not uninstalled, nothing was changed: what is not pgonce''s depends on schema pgonce, and would be dropped with it: %. Drop that yourself, or have it do without, and try again',
         dependents USING ERRCODE = 'dependent_objects_still_exist';
     END IF;
-    -- Writers of a table wait behind a wait for its lock.
-    PERFORM set_config('lock_timeout', '800ms', true);
-    -- A partitioned one before its partitions, as writers do. DROP locks it last.
-    FOR watched IN
-      SELECT DISTINCT t.tgrelid FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_class c ON c.oid = t.tgrelid
-       WHERE p.pronamespace = to_regnamespace('pgonce_triggers') AND t.tgparentid = 0 AND c.relkind = 'p' AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE')
-       ORDER BY t.tgrelid
-    LOOP
-      EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', watched);
-    END LOOP;
-    DROP SCHEMA IF EXISTS pgonce, pgonce_private, pgonce_triggers CASCADE;
-    PERFORM set_config('lock_timeout', timeout_before, true);
+    BEGIN
+      -- Writers of a table wait behind a wait for its lock.
+      PERFORM set_config('lock_timeout', '800ms', true);
+      -- In the order of writers, so that none waits in a circle: the watched tables before pgonce's, and a partitioned one before its partitions. DROP
+      -- locks these last.
+      FOR watched IN
+        SELECT DISTINCT t.tgrelid FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_class c ON c.oid = t.tgrelid
+         WHERE p.pronamespace = to_regnamespace('pgonce_triggers') AND t.tgparentid = 0 AND c.relkind IN ('r', 'p') AND has_table_privilege(t.tgrelid, 'UPDATE, DELETE, TRUNCATE')
+         ORDER BY t.tgrelid
+      LOOP
+        EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', watched);
+      END LOOP;
+      DROP SCHEMA IF EXISTS pgonce, pgonce_private, pgonce_triggers CASCADE;
+      PERFORM set_config('lock_timeout', timeout_before, true);
+    EXCEPTION
+      WHEN lock_not_available OR deadlock_detected THEN
+        RAISE EXCEPTION 'pgonce: not uninstalled, nothing was changed: for 800 ms other transactions held what is to be dropped, or a table with its triggers (the oldest in pg_stat_activity by xact_start). Stop the listeners, wait for these to end, and try again'
+          USING ERRCODE = 'lock_not_available';
+    END;
     BEGIN
       -- As before grants.sql.
       ALTER DEFAULT PRIVILEGES FOR ROLE pgonce_owner GRANT EXECUTE ON FUNCTIONS TO PUBLIC;

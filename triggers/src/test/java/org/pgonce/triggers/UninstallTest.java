@@ -2,9 +2,13 @@ package org.pgonce.triggers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -55,6 +59,11 @@ class UninstallTest {
         select d.defaclrole::regrole::text || d.defaclnamespace::regnamespace || d.defaclacl::text from pg_default_acl d where d.defaclnamespace <> 0
       ) as s (line)
       """;
+
+  private static final String WAITING_FOR_AUTHOR =
+      "select count(*) from pg_locks where not granted and relation = 'author'::regclass and database = (select oid from pg_database where datname = current_database())";
+
+  private static final Duration SOON = Duration.ofSeconds(30);
 
   enum Way {
     SCRIPT(Schema.uninstallScript()),
@@ -144,6 +153,59 @@ class UninstallTest {
     assertThat(database.queryString("select to_regnamespace('pgonce')::text")).isNotNull();
     assertThat(database.queryLong("select count(*) from pg_trigger where tgname like 'pgonce%'"))
         .isOne();
+  }
+
+  /** A writer that it waits for needs what is to be dropped: neither may wait for the other. */
+  @Test
+  void h74_itWaitsForWritersAndNoneWaitsInACircle(TestDatabase database) throws Exception {
+    for (var tries = 1; tries <= 10; tries++) {
+      CompletableFuture<String> uninstalls;
+      try (var writer = database.dataSource().getConnection();
+          var statement = writer.createStatement()) {
+        writer.setAutoCommit(false);
+        statement.execute("lock table author in row exclusive mode");
+        uninstalls = CompletableFuture.supplyAsync(() -> failureOf(database));
+        await()
+            .atMost(SOON)
+            .until(() -> uninstalls.isDone() || database.queryLong(WAITING_FOR_AUTHOR) > 0);
+        if (database.queryLong(WAITING_FOR_AUTHOR) > 0) {
+          statement.execute("insert into author values (%d)".formatted(tries));
+        }
+        writer.commit();
+      }
+      // Where the writer was too slow for its patience, it is tried again.
+      if (uninstalls.get(60, TimeUnit.SECONDS).isEmpty()) {
+        break;
+      }
+    }
+    assertThat(database.queryString("select to_regnamespace('pgonce')::text")).isNull();
+  }
+
+  private static String failureOf(TestDatabase database) {
+    try {
+      Way.SCRIPT.run(database);
+      return "";
+    } catch (SQLException e) {
+      return e.getMessage();
+    }
+  }
+
+  @Test
+  void h74_whatIsInUseIsNotDroppedAndThatIsSaid(TestDatabase database) throws Exception {
+    for (var held : List.of("pgonce.notification", "author")) {
+      try (var other = database.dataSource().getConnection();
+          var statement = other.createStatement()) {
+        other.setAutoCommit(false);
+        statement.execute("select from " + held);
+        for (var way : Way.values()) {
+          assertThatThrownBy(() -> way.run(database))
+              .hasMessageContaining("not uninstalled, nothing was changed")
+              .hasMessageContaining("Stop the listeners");
+        }
+        other.rollback();
+      }
+      assertThat(database.queryString("select to_regnamespace('pgonce')::text")).isNotNull();
+    }
   }
 
   /** What goes with the schema without a question. */
