@@ -277,7 +277,8 @@ BEGIN
       format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql));
   ELSIF is_left AND (busy = 0 OR ready_before <@ at_work) AND ready_since < now - interval '5 seconds' THEN
     cause := 'STARVED';
-    advice := 'The listeners have workers and do not claim it: their pools have no connection to give, they cannot reach the database, or handlers whose sessions were ended still run, which their timeout ends. Look at their pools, logs and threads.';
+    -- See listeners_of.
+    advice := 'The listeners have workers and do not claim it. Ask again in 15 s: a process that was killed just now counts as one until it has missed a heartbeat. If it is still so: their pools have no connection to give, they cannot reach the database, or handlers whose sessions were ended still run, which their timeout ends. Look at their pools, logs and threads.';
   ELSE
     cause := 'WAITING';
     advice := 'Nothing is in its way: a listener takes it next, within a second if none is before it.';

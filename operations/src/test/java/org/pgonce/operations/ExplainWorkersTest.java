@@ -84,6 +84,21 @@ class ExplainWorkersTest extends ExplainStage {
     }
   }
 
+  /** Its LISTEN session is gone at once, and its last heartbeat was not long ago. */
+  @Test
+  void explain_aListenerThatWasKilledJustNowMayBeWhy() throws Exception {
+    stage.database.execute(REGISTER.formatted("orders", 4));
+    stage.database.execute("update pgonce.listener set silence = '50 s', backend = 0");
+    var id = publish(ORDERS);
+    stage.database.execute(
+        "update pgonce.notification set created_at = now() - interval '10 s' where subscription_id > 0");
+    var answer = explain(ORDERS, id);
+    assertThat(answer.cause()).isEqualTo(Cause.STARVED);
+    assertThat(answer.advice()).contains("Ask again in 15 s", "killed just now");
+    stage.database.execute("update pgonce.listener set seen_at = now() - interval '15 s'");
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.NO_LISTENER);
+  }
+
   @Test
   void explain_waitingBehindOthers() throws Exception {
     stage.database.execute(REGISTER.formatted("orders", 4));
