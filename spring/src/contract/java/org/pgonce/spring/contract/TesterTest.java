@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.Status;
@@ -17,6 +18,8 @@ import org.pgonce.test.PgOnceTester;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.transaction.IllegalTransactionStateException;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -24,6 +27,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 /** pgonce-test within a service whose listeners do not start. */
 @PgTest
 @Tag("second")
+@ExtendWith(OutputCaptureExtension.class)
 class TesterTest {
 
   private static final Channel<Job> JOB = Channel.of("job", Job.class);
@@ -87,6 +91,26 @@ class TesterTest {
       assertThat(pgonce.drain(other, (job, tx) -> {})).as("it has no listener here").isZero();
       service.bean(PgOnce.class).stop(Service.BOUND);
       assertThat(pgonce.drain(JOB)).isZero();
+    }
+  }
+
+  /** As those of a cached context: the tester does not know them, and they are in its database. */
+  @Test
+  void drainBesideTheListenersOfAnotherContextWarns(TestDatabase database, CapturedOutput output)
+      throws Exception {
+    try (var service = Service.start(database, Saves.class, "pgonce.auto-startup=false")) {
+      var pgonce = service.bean(PgOnceTester.class);
+      pgonce.drain(JOB);
+      assertThat(output).doesNotContain("may take what the test publishes");
+      try (var cached = Service.start(database, Saves.class, "pgonce.instance=cached-7")) {
+        assertThat(cached.bean(PgOnce.class).status().state()).isEqualTo(Status.State.RUNNING);
+        pgonce.drain(JOB);
+      }
+      assertThat(output)
+          .contains(
+              "drain(job): the listeners of cached-7 are at work",
+              "may take what the test publishes",
+              "@DirtiesContext");
     }
   }
 
