@@ -375,9 +375,12 @@ class AtLeastOnceTest {
       connection.commit();
     }
     stage.awaitNothingWaits();
+    // A try that waited for the cancellation leaves its row to the housekeeping: the key is free.
+    assertThat(
+            stage.database.queryLong("select coalesce(sum(waiting), 0) from pgonce.delivery_key"))
+        .isZero();
     assertThat(runs).hasValue(1);
     assertThat(stage.deadLetters()).isZero();
-    assertThat(stage.database.queryLong("select count(*) from pgonce.delivery_key")).isZero();
   }
 
   @Test
