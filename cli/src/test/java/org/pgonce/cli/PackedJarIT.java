@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import java.io.BufferedReader;
 import java.io.File;
-import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.CookieManager;
 import java.net.ServerSocket;
@@ -16,107 +15,19 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.testkit.JvmProcess;
-import org.pgonce.testkit.PgTest;
-import org.pgonce.testkit.TestDatabase;
 
-/**
- * {@code java -jar pgonce.jar}, as users start it: the file alone in a directory, every command
- * once, and its help.
- */
-@PgTest(PgOnceInstalled.class)
-@TestInstance(Lifecycle.PER_CLASS)
-class PackedJarIT {
-
-  private static final Duration SOON = Duration.ofSeconds(60);
-
-  @TempDir private static Path home;
-
-  @TempDir private Path directory;
-  private TestDatabase database;
-
-  @BeforeAll
-  void open(TestDatabase shared) throws IOException {
-    database = shared;
-    Files.copy(Path.of("target", "pgonce.jar"), home.resolve("pgonce.jar"));
-  }
-
-  private ProcessBuilder command(String... arguments) {
-    return java(List.of(), arguments);
-  }
-
-  private ProcessBuilder java(List<String> options, String... arguments) {
-    var command = new ArrayList<String>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
-    command.addAll(options);
-    command.addAll(List.of("-jar", "pgonce.jar"));
-    command.addAll(List.of(arguments));
-    var builder = new ProcessBuilder(command).directory(home.toFile());
-    builder.environment().putAll(Cli.variables(database.login()));
-    return builder;
-  }
-
-  private record Ended(int status, String out, String err) {}
-
-  private Ended run(String... arguments) throws Exception {
-    return ended(command(arguments));
-  }
-
-  private Ended ended(ProcessBuilder command) throws Exception {
-    var out = Files.createTempFile(directory, "out", "").toFile();
-    var err = Files.createTempFile(directory, "err", "").toFile();
-    var process =
-        command.redirectInput(new File("/dev/null")).redirectOutput(out).redirectError(err).start();
-    try {
-      assertThat(process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
-      return new Ended(
-          process.exitValue(), Files.readString(out.toPath()), Files.readString(err.toPath()));
-    } finally {
-      process.destroyForcibly();
-    }
-  }
-
-  static List<String> commands() {
-    return CommandNames.all();
-  }
-
-  @Test
-  void helpAndVersionNeedNoDatabase() throws Exception {
-    var help = ended(java(List.of(), "--help"));
-    assertThat(help.err()).isEmpty();
-    assertThat(help.out()).startsWith("Usage: pgonce ");
-    assertThat(run("--version").out()).matches("pgonce [0-9]+\\.[0-9]+.*\n");
-  }
-
-  @Tag("all") // a JVM for each
-  @ParameterizedTest
-  @MethodSource("commands")
-  void eachCommandHasHelp(String name) throws Exception {
-    var arguments = new ArrayList<>(List.of(name.split(" ")));
-    arguments.add("--help");
-    var help = run(arguments.toArray(new String[0]));
-    assertThat(help.err()).isEmpty();
-    assertThat(help.status()).isZero();
-    assertThat(help.out()).startsWith("Usage: pgonce " + name);
-  }
+/** The packed jar: every command once, and how it ends. */
+class PackedJarIT extends PackedJarScene {
 
   @Tag("all")
   @ParameterizedTest
@@ -182,33 +93,6 @@ class PackedJarIT {
         .isEqualTo("1,234 dead letters of channel mails discarded\n");
   }
 
-  @Tag("all")
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "postgresql://u:hunter2@my_db/x",
-        "postgresql://u:hunter2@h1,h2:5432",
-        "jdbc:postgresql://u:hunter2@h1:1,h2:2/x",
-        "postgresql://u:p@hunter2@my_db/x",
-        "postgresql://u:hunter2/y@localhost/x",
-        "postgresql://u:1?hunter2@localhost/x",
-        "postgresql://u:hunter2@localhost:port/x",
-        "postgresql://localhost:hunter2/x",
-        "postgresql://my_db/x?password=hunter2"
-      })
-  void noPasswordOfAnAddressIsShown(String url) throws Exception {
-    var run = run("status", "--url", url);
-    assertThat(run.status()).isEqualTo(1);
-    assertThat(run.out() + run.err()).doesNotContain("hunter2").contains("--url");
-    var variable = command("status");
-    variable
-        .environment()
-        .put("PGONCE_URL", url + (url.contains("?") ? "&" : "?") + "connectTimeout=1");
-    var byVariable = ended(variable);
-    assertThat(byVariable.status()).isEqualTo(1);
-    assertThat(byVariable.out() + byVariable.err()).doesNotContain("hunter2");
-  }
-
   @Test
   void doctorEndsWithThreeWhereItFindsSomething() throws Exception {
     Cli.publish(database, "1");
@@ -221,7 +105,7 @@ class PackedJarIT {
   @Test
   void allCommandsAreRunHere() throws Exception {
     var source = Files.readString(Path.of("src/test/java/org/pgonce/cli/PackedJarIT.java"));
-    var missing = new HashSet<>(commands());
+    var missing = new HashSet<>(CommandNames.all());
     missing.removeIf(
         name -> source.contains('"' + name + ",") || source.contains('"' + name + " "));
     // They have no end of their own: see below.
@@ -333,15 +217,6 @@ class PackedJarIT {
     } finally {
       process.destroyForcibly();
     }
-  }
-
-  @Test
-  void completionIsAScriptOfTheShell() throws Exception {
-    var script = directory.resolve("completion.sh");
-    Files.writeString(script, run("generate-completion").out());
-    var bash = new ProcessBuilder("bash", "-n", script.toString()).start();
-    assertThat(bash.waitFor()).isZero();
-    assertThat(Files.readString(script)).contains("redrive").contains("--because");
   }
 
   private void awaitConnected(boolean connected) {
