@@ -22,7 +22,7 @@
  * <tr><td>text, varchar, char, name, citext</td><td>String, char(n) with its blanks; an enum, blanks around its
  *     constant's name let pass; a class that is read from a string; char for varchar(1) and char(1), where an empty
  *     text and a character that takes two chars are dead letters</td></tr>
- * <tr><td>"char"</td><td>String. Before PostgreSQL 16, one above 127 arrives as U+FFFD</td></tr>
+ * <tr><td>"char"</td><td>String. Before PostgreSQL 15, one above 127 arrives as U+FFFD</td></tr>
  * <tr><td>enum</td><td>an enum with a constant for every label, by its toString, which is its name if you write
  *     none, or @JsonProperty; String</td></tr>
  * <tr><td>timestamptz</td><td>Instant, OffsetDateTime, ZonedDateTime, in UTC, years 1 to 9999. Others and
