@@ -225,6 +225,11 @@ BEGIN
   ELSIF old_mode = new_mode THEN
     RETURN; -- nothing to change, so nobody has to wait
   END IF;
+  -- With a snapshot from before the locks it would not see what was leased until then, and leave it to be run again.
+  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+    RAISE EXCEPTION 'pgonce: the mode of channel "%" was not changed: this transaction is %, and does not see what others commit while it waits for them; run it in one that is READ COMMITTED (BEGIN ISOLATION LEVEL READ COMMITTED)',
+      channel_name, upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
+  END IF;
   IF new_mode = 'BROADCAST' THEN
     PERFORM pgonce_private.hold_writers('change the mode of channel "' || channel_name || '"');
     SELECT count(*) INTO waiting FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id

@@ -1,11 +1,13 @@
 package org.pgonce.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.stage.Stage.QUICK;
 
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -355,6 +357,26 @@ class ModeChangeInHandTest {
     assertThat(stage.database.queryString(LETTER))
         .isEqualTo("OUTCOME_UNKNOWN 1 its handler had begun when the channel's mode was changed");
     assertThat(stage.waiting()).isOne();
+  }
+
+  /** Its snapshot would be older than what it waits for: what has begun since, it would not see. */
+  @ParameterizedTest
+  @ValueSource(strings = {"repeatable read", "serializable"})
+  void s04_aChangeOfModeIsRefusedAnOlderSnapshot(String level) throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(Mode.AT_MOST_ONCE));
+    publish(1);
+    stage.database.execute(
+        "do $$ begin execute format('alter database %I set default_transaction_isolation = %L', current_database(), '"
+            + level
+            + "'); end $$");
+    assertThatThrownBy(
+            () -> stage.database.execute("select pgonce.change_mode('calls', 'EXACTLY_ONCE')"))
+        .hasMessageContaining(
+            "the mode of channel \"calls\" was not changed: this transaction is "
+                + level.toUpperCase(Locale.ROOT))
+        .hasMessageContaining("BEGIN ISOLATION LEVEL READ COMMITTED");
+    stage.database.execute(
+        "begin isolation level read committed; select pgonce.change_mode('calls', 'EXACTLY_ONCE'); commit");
   }
 
   private static long lease(Connection connection) throws SQLException {
