@@ -71,8 +71,9 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  IF begun IS NOT NULL AND attempts = 0 AND channel.mode = 'AT_LEAST_ONCE' THEN
-    -- Nothing else tells that its handler has begun. The lock's mark does, should the channel become AT_MOST_ONCE: see change_mode.
+  IF begun IS NOT NULL AND attempts = 0 THEN
+    -- Nothing else tells that its handler has begun. The lock's mark does, should the channel become AT_MOST_ONCE: see change_mode, and lease. So
+    -- EXACTLY_ONCE counts its next attempt ahead, as that of any row that was held and given back.
     PERFORM FROM pgonce.scheduled s WHERE s.subscription_id = subscription AND s.id = schedule.id FOR UPDATE;
   END IF;
   IF channel.max_per_key IS NOT NULL AND token IS NOT NULL AND attempts > expected_attempts THEN -- this transaction has taken a permit before
