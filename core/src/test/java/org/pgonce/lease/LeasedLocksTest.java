@@ -10,6 +10,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
@@ -57,6 +59,31 @@ class LeasedLocksTest {
 
   private long counted() throws SQLException {
     return stage.database.queryLong("select n from counter");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"read only", "repeatable read", "serializable"})
+  void h42_aLeasedHandlerIsReadCommittedWhateverTheDefault(String setting) throws Exception {
+    var isReadOnly = setting.equals("read only");
+    stage.database.execute(
+        "do $$ begin execute format('alter database %%I set default_transaction_%s', current_database()); end $$"
+            .formatted(isReadOnly ? "read_only = on" : "isolation = ''" + setting + "''"));
+    stage.database.execute(
+        "begin isolation level read committed read write; select pgonce.publish('calls', '{\"id\": 1, \"item\": \"x\"}'); commit");
+    var modes = new CopyOnWriteArrayList<String>();
+    stage
+        .pgonce(stage.database.unpooled())
+        .listen(
+            CALLS,
+            QUICK,
+            (call, tx) ->
+                modes.addAll(
+                    tx.query(
+                        "select concat_ws(' ', current_setting('transaction_isolation'), current_setting('transaction_read_only'))",
+                        row -> row.getString(1))))
+        .start();
+    stage.awaitNothingWaits();
+    assertThat(modes).containsExactly("read committed off");
   }
 
   @Test

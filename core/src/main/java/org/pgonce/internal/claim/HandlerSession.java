@@ -29,12 +29,12 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
   // Columns are computed in their order. The lock is shared and only tried: nobody waits for it.
   private static final String BEGIN =
       """
-      SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle, pg_catalog.pg_backend_pid() AS pid,
+      SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle, pg_catalog.pg_backend_pid() AS pid, %s AS modes,
              pgonce.bound_idle(?)::pg_catalog.text,
              %s,
              pg_catalog.pg_try_advisory_xact_lock_shared(pg_catalog.hashtextextended(?::pg_catalog.text, 0))
       """
-          .formatted(PoolSettings.CLIENT_CHECK);
+          .formatted(PoolSettings.COLUMN, PoolSettings.CLIENT_CHECK);
 
   // How pg_locks shows the two halves of the lock's number.
   private static final String END_BY_TOKEN =
@@ -75,7 +75,10 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
     return Statements.row(
         transaction,
         BEGIN,
-        row -> new HandlerSession(row.getInt("pid"), row.getString("idle"), null),
+        row -> {
+          PoolSettings.Taken.requireFit(row.getString("modes"));
+          return new HandlerSession(row.getInt("pid"), row.getString("idle"), null);
+        },
         ClaimSession.idleBoundMs(handlerTimeout),
         mark(token));
   }

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.UUID;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
+import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.jdbc.Transactions;
 
@@ -18,12 +19,12 @@ public final class LeaseStatements {
 
   private static final String LEASE =
       """
-      SELECT %s, l.spent, l.died, l.seen, l.busy, l.walked
+      SELECT %s, %s AS modes, l.spent, l.died, l.seen, l.busy, l.walked
         FROM pgonce.lease(?, ?, ?::text::uuid, ?, ?, ?, ?, max_per_key => ?,
                ways => ?::text::text[], keys => ?::text::text[], after_us => ?, after => ?, walk_from => ?) AS l
        CROSS JOIN LATERAL (SELECT (l.claimed).*, NULL::xid AS held) AS c
       """
-          .formatted(Claim.COLUMNS);
+          .formatted(Claim.COLUMNS, PoolSettings.COLUMN);
   private static final String RENEW =
       "SELECT r.token FROM pgonce.renew(?, ?::text::bigint[], ?::text::uuid[], ?) AS r (token)";
 
@@ -62,6 +63,8 @@ public final class LeaseStatements {
         if (!row.next()) {
           return new KeyLook.Result(List.of(), false, null);
         }
+        // Statements of the function see what others have committed since it began.
+        PoolSettings.Taken.requireFit(row.getString("modes"));
         var seen = KeyLook.Seen.read(row);
         if (row.getString("id") == null) {
           return new KeyLook.Result(List.of(), false, seen);
