@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
 import org.pgonce.internal.jdbc.Statements;
@@ -109,6 +110,9 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
         Statements.execute(transaction, END_BY_TOKEN, mark(claim.token()));
       }
     } catch (SQLException e) {
+      if (LostConnection.isLikely(e)) {
+        throw e;
+      }
       LOG.warn(
           "pgonce: the session of {} could not be ended (SQLState {}); what it has locked stays locked until it"
               + " ends. Grant the role EXECUTE on pg_terminate_backend, or pg_signal_backend",
