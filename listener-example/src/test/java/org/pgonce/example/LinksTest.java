@@ -55,7 +55,7 @@ class LinksTest {
     try {
       return Files.exists(target)
           && (heading == null
-              || !file.endsWith(".md") && !file.isEmpty()
+              || !(file.isEmpty() || file.endsWith(".md"))
               || anchors(target).contains(heading));
     } catch (IOException e) {
       throw new AssertionError(target.toString(), e);
