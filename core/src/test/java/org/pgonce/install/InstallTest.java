@@ -71,7 +71,7 @@ class InstallTest {
       TestDatabase database) throws Exception {
     try (var proxy = FaultProxy.to(database)) {
       // The files of sql/ speak of commits too.
-      proxy.after("pgonce.install_channel").cutAfterForwarding("COMMIT");
+      proxy.after("SELECT pgonce.install_channel('").cutAfterForwarding("COMMIT");
       var pgonce = PgOnce.using(database.login().through(proxy).unpooled());
       assertThatThrownBy(() -> pgonce.install(CHANNEL))
           .isInstanceOf(PgOnceException.class)
