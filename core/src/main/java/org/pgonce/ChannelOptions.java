@@ -30,8 +30,8 @@ import org.pgonce.internal.store.ChannelNames;
  *     whatever its connection, in whose transaction it sets {@code pgonce.depth}. 1 to 10,000,
  *     default 100
  * @param maxRate notifications per second that all processes together begin to handle, for each
- *     subscription; each attempt counts. Within one second a fifth more may begin. 1 to 1,000,000,
- *     or {@link #NO_MAX_RATE}, the default
+ *     subscription; each attempt counts. Within one second a fifth more, and one, may begin. 1 to
+ *     1,000,000, or {@link #NO_MAX_RATE}, the default
  * @param maxPerKey notifications of one key ({@link PublishOptions#withOrderKey}) that all
  *     processes together handle at once, in no order, for each subscription. What has no key is not
  *     limited; what waits for a retry does not count. 1 to 100, or {@link #NO_MAX_PER_KEY}, the
