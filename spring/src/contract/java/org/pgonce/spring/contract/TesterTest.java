@@ -2,6 +2,7 @@ package org.pgonce.spring.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -104,6 +105,10 @@ class TesterTest {
       assertThat(output).doesNotContain("may take what the test publishes");
       try (var cached = Service.start(database, Saves.class, "pgonce.instance=cached-7")) {
         assertThat(cached.bean(PgOnce.class).status().state()).isEqualTo(Status.State.RUNNING);
+        // Its first poll enters it into the registry.
+        await()
+            .atMost(Service.BOUND)
+            .until(() -> database.queryLong("SELECT count(*) FROM pgonce.listener") == 1);
         pgonce.drain(JOB);
       }
       assertThat(output)
