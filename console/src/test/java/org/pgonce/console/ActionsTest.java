@@ -21,6 +21,7 @@ class ActionsTest {
           "do=pause&channel=mails",
           "do=resume&channel=mails",
           "do=retry-now&channel=mails&id=1",
+          "do=retry-now&channel=mails&all=yes",
           "do=cancel&channel=mails&id=1",
           "do=redrive&channel=mails&all=yes",
           "do=discard&channel=mails&all=yes");
@@ -69,6 +70,51 @@ class ActionsTest {
       browser.act("/act?do=cancel&channel=mails&id=1&id=2", "not wanted");
       assertThat(logged(database)).isEqualTo("CANCEL 2 Ada not wanted");
       assertThat(browser.page("/channel/mails")).contains("Nothing waits that fits");
+    }
+  }
+
+  /** As after an outage, which many have met. What waits for its own time was not asked for. */
+  @Test
+  void allThatFailedAreRetriedAndNothingElse(TestDatabase database) throws Exception {
+    database.execute(
+        "select pgonce.install_channel('mails', 'EXACTLY_ONCE', 'published', '{\"default\": null, \"audit\": null}')");
+    Stage.retrying(database, "421 busy");
+    Stage.retrying(database, "no such account");
+    database.execute("select pgonce.publish('mails', '\"later\"', delay => '1 hour')");
+    try (var browser = new Browser(database.loginRole("acts", "pgonce_admin"), true)) {
+      browser.page("/");
+      assertThat(browser.page("/channel/mails")).contains(">Retry now all that failed…<");
+      assertThat(browser.page("/act?do=retry-now&channel=mails&all=yes"))
+          .contains("Retry now 4 notifications?");
+      var some = "/act?do=retry-now&channel=mails&all=yes&subscription=audit&error=busy";
+      assertThat(browser.page(some)).contains("Retry now 1 notifications?");
+      assertThat(browser.act(some, "it is back")).contains("1 notifications made due.");
+      assertThat(browser.act("/act?do=retry-now&channel=mails&all=yes", "it is back"))
+          .contains("3 notifications made due.");
+      assertThat(logged(database)).isEqualTo("RETRY_NOW 3 Ada it is back");
+      assertThat(browser.page("/act?do=retry-now&channel=mails&all=yes")).contains("Nothing fits");
+    }
+    assertThat(
+            database.queryLong(
+                "select count(*) from pgonce.scheduled where due_at > clock_timestamp() and subscription_id > 0"))
+        .as("those that were published for later")
+        .isEqualTo(2);
+  }
+
+  @Test
+  void manyThatFailedAreRetriedInBatches(TestDatabase database) throws Exception {
+    Stage.retrying(database, "421 busy");
+    database.execute(
+        "insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload) select s.subscription_id, 1000 + i, s.due_at, 1, s.created_at, s.last_error, s.payload from pgonce.scheduled s, generate_series(1, 10000) i where s.subscription_id > 0");
+    try (var browser = new Browser(database.login(), true)) {
+      browser.page("/");
+      var all = "/act?do=retry-now&channel=mails&all=yes";
+      assertThat(browser.page(all))
+          .contains("Retry now 10,000 notifications?")
+          .contains("10,001 notifications fit")
+          .contains("the first 10,000 ids");
+      assertThat(browser.act(all, "again")).contains("10,000 notifications made due.");
+      assertThat(browser.act(all, "again")).contains("1 notifications made due.");
     }
   }
 
@@ -158,7 +204,7 @@ class ActionsTest {
       assertThat(page)
           .contains("Redrive 10,000 dead letters?")
           .contains("10,001 dead letters fit")
-          .contains("the first 10,000 notifications");
+          .contains("the first 10,000 ids");
       var form = Browser.form(page, "again");
       assertThat(browser.post("/act", form).headers().firstValue("Location").orElseThrow())
           .contains("touched=10000");
@@ -205,6 +251,8 @@ class ActionsTest {
       for (var wrong :
           List.of(
               "do=cancel&channel=mails",
+              "do=cancel&channel=mails&all=yes",
+              "do=retry-now&channel=mails",
               "do=redrive&channel=mails",
               "do=drop&channel=mails",
               "do=pause",

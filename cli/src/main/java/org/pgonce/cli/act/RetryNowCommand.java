@@ -8,6 +8,7 @@ import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.LookStatements;
 import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -21,11 +22,7 @@ import picocli.CommandLine.Parameters;
 public final class RetryNowCommand extends DatabaseCommand {
 
   private static final String FAILED =
-      """
-       FROM pgonce.retry_status r
-      WHERE r.channel = ? AND r.subscription = coalesce(?, r.subscription) AND r.due_at > clock_timestamp()
-        AND (?::text IS NULL OR r.last_error LIKE ?)
-      """;
+      " FROM pgonce.retry_status r WHERE " + LookStatements.FAILED_FITS;
   private static final String COUNT = "SELECT count(*)" + FAILED;
 
   // By ids that go up: what fails anew meanwhile is not taken again.

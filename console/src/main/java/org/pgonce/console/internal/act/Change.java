@@ -12,31 +12,45 @@ import org.pgonce.operations.internal.sql.Statements;
 public record Change(Verb verb, Target target) {
 
   /**
-   * Ids of dead letters of one change, each with a row for each subscription: so that no
+   * Ids of one change that is of all that fit, each with a row for each subscription: so that no
    * transaction, and no answer, takes long.
    */
   public static final int BATCH = 10_000;
 
-  private static final String DEAD_COUNT =
-      "SELECT count(*) FROM pgonce.dead_letter_status d WHERE " + Queries.DEAD_FITS;
+  private static final String DEAD =
+      "SELECT d.id FROM pgonce.dead_letter_status d WHERE " + Queries.DEAD_FITS;
+  private static final String FAILED =
+      "SELECT r.id FROM pgonce.retry_status r WHERE " + Queries.FAILED_FITS;
 
+  private static final String COUNT = "SELECT count(*) FROM (%s) i";
   // The oldest first, so that the next batch goes on behind it.
-  private static final String DEAD_IDS =
-      "SELECT DISTINCT d.id FROM pgonce.dead_letter_status d WHERE "
-          + Queries.DEAD_FITS
-          + " ORDER BY d.id LIMIT "
-          + BATCH;
+  private static final String IDS = "SELECT DISTINCT i.id FROM (%s) i ORDER BY i.id LIMIT " + BATCH;
+  private static final String LAST = "SELECT max(b.id) FROM (" + IDS + ") b";
 
-  private static final String DEAD_LAST = "SELECT max(i.id) FROM (" + DEAD_IDS + ") i";
+  /**
+   * Whether it is of all that fit its target, and not of what was chosen: {@value #BATCH} ids at a
+   * time. Dead letters that were chosen have to fit, too.
+   */
+  public boolean isOfAllThatFit() {
+    return verb.isOfDeadLetters() || (verb == Verb.RETRY_NOW && target.ids().isEmpty());
+  }
+
+  private String fits() {
+    return verb.isOfDeadLetters() ? DEAD : FAILED;
+  }
+
+  private @Nullable String[] parameters() {
+    var parameters = verb.isOfDeadLetters() ? target.deadLetters() : target.failed();
+    return parameters.toArray(new @Nullable String[0]);
+  }
 
   /**
    * How many it would touch now. Notifications are counted without a lock, which would leave a mark
    * in each; a pause is done and rolled back.
    */
   public long wouldTouch(Database database) {
-    if (verb.isOfDeadLetters()) {
-      return database.read(
-          statements -> statements.number(DEAD_COUNT, array(target.deadLetters())));
+    if (isOfAllThatFit()) {
+      return database.read(statements -> statements.number(COUNT.formatted(fits()), parameters()));
     }
     return switch (verb) {
       case RETRY_NOW ->
@@ -62,8 +76,7 @@ public record Change(Verb verb, Target target) {
     return new Change(
         verb,
         target.upTo(
-            database.read(
-                statements -> statements.number(DEAD_LAST, array(target.deadLetters())))));
+            database.read(statements -> statements.number(LAST.formatted(fits()), parameters()))));
   }
 
   private @Nullable String[] waiting() {
@@ -72,7 +85,7 @@ public record Change(Verb verb, Target target) {
     };
   }
 
-  /** How many rows it touched; of dead letters those of the first {@value #BATCH} ids. */
+  /** How many rows it touched; of all that fit, those of the first {@value #BATCH} ids. */
   public long doIt(Database database, @Nullable String person, String because) {
     return database.write(
         false,
@@ -80,22 +93,22 @@ public record Change(Verb verb, Target target) {
           if (person != null) {
             statements.rows("SELECT pg_catalog.set_config('pgonce.operator', ?, true)", person);
           }
-          return call(statements, because, deadIds(statements));
+          return call(statements, because, ids(statements));
         });
   }
 
-  private List<Long> deadIds(Statements statements) throws SQLException {
-    return verb.isOfDeadLetters()
-        ? statements.rows(DEAD_IDS, array(target.deadLetters())).column("id").stream()
+  private List<Long> ids(Statements statements) throws SQLException {
+    return isOfAllThatFit()
+        ? statements.rows(IDS.formatted(fits()), parameters()).column("id").stream()
             .map(id -> (Long) Objects.requireNonNull(id))
             .toList()
-        : List.of();
+        : target.ids();
   }
 
-  private long call(Statements statements, String because, List<Long> dead) throws SQLException {
+  private long call(Statements statements, String because, List<Long> chosen) throws SQLException {
     var channel = target.channel();
     var subscription = target.subscription();
-    var ids = Target.array(target.ids());
+    var ids = Target.array(chosen);
     return switch (verb) {
       case PAUSE ->
           statements.number("SELECT pgonce.pause(?, ?, ?)", channel, because, subscription);
@@ -115,27 +128,23 @@ public record Change(Verb verb, Target target) {
               ids,
               because,
               subscription);
-      case REDRIVE -> ofDeadLetters(statements, "redrive", because, dead);
-      case DISCARD -> ofDeadLetters(statements, "discard", because, dead);
+      case REDRIVE -> ofDeadLetters(statements, "redrive", because, ids);
+      case DISCARD -> ofDeadLetters(statements, "discard", because, ids);
     };
   }
 
   /** By their ids, and by what the target says too: an id is of all subscriptions. */
-  private long ofDeadLetters(
-      Statements statements, String function, String because, List<Long> dead) throws SQLException {
+  private long ofDeadLetters(Statements statements, String function, String because, String ids)
+      throws SQLException {
     return statements.number(
         "SELECT pgonce.%s(?, ?::text::bigint[], ?, ?, ?, ?, NULL, ?::text::timestamptz)"
             .formatted(function),
         target.channel(),
-        Target.array(dead),
+        ids,
         because,
         target.subscription(),
         target.reason(),
         target.pattern(),
         target.before());
-  }
-
-  private static @Nullable String[] array(List<@Nullable String> parameters) {
-    return parameters.toArray(new @Nullable String[0]);
   }
 }

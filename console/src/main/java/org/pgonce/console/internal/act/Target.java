@@ -13,9 +13,9 @@ import org.pgonce.console.internal.look.Queries;
  * On what something is done: a channel, or some of what is in it.
  *
  * @param subscription null: all
- * @param ids empty: all that fit the rest; never empty for what waits
+ * @param ids empty: all that fit the rest; of what waits, all that failed
  * @param reason of dead letters; null: any
- * @param error a part of the error of dead letters; null: any
+ * @param error a part of the error; null: any
  * @param group the MD5 of the whole error of dead letters, as {@link Queries#DEAD_GROUPS} has it
  * @param before only what died before that time, as PostgreSQL writes it; null: any
  * @param upTo only ids up to this one; null: any
@@ -57,6 +57,13 @@ public record Target(
             group,
             group,
             upTo == null ? null : String.valueOf(upTo)));
+  }
+
+  /** The parameters of {@link Queries#FAILED_FITS}. */
+  List<@Nullable String> failed() {
+    var pattern = pattern();
+    return Arrays.<@Nullable String>asList(
+        channel, subscription, pattern, pattern, upTo == null ? null : String.valueOf(upTo));
   }
 
   /** For LIKE; null: any error. */

@@ -80,8 +80,13 @@ public enum Verb {
     return this == REDRIVE || this == DISCARD;
   }
 
-  /** Whether it concerns notifications that wait: by ids. */
+  /** Whether it concerns notifications that wait: by ids, or to retry all that failed. */
   public boolean isOfWaiting() {
     return this == RETRY_NOW || this == CANCEL;
+  }
+
+  /** Whether it concerns subscriptions, and not what is in them. */
+  public boolean isOfSubscriptions() {
+    return this == PAUSE || this == RESUME;
   }
 }

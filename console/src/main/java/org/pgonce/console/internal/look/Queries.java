@@ -88,6 +88,10 @@ public final class Queries {
       LookStatements.DEAD_LETTER_FITS
           + " AND (?::text IS NULL OR md5(d.error) = ?) AND d.id <= coalesce(?::text::bigint, 9223372036854775807)";
 
+  /** As {@link LookStatements#FAILED_FITS}, then the last id or null. */
+  public static final String FAILED_FITS =
+      LookStatements.FAILED_FITS + " AND r.id <= coalesce(?::text::bigint, 9223372036854775807)";
+
   /**
    * Parameters: channel, those of {@link #DEAD_FITS}, then id (twice) and subscription of the last
    * row seen. Each subscription gives its first ones in the order of the index; all in one would be

@@ -36,7 +36,7 @@ final class ActPage {
     var shown = new Change(change.verb(), target);
     var all = shown.wouldTouch(visit.database());
     var touched = all;
-    if (change.verb().isOfDeadLetters() && all > Change.BATCH) {
+    if (shown.isOfAllThatFit() && all > Change.BATCH) {
       shown = shown.ofOneBatch(visit.database());
       touched = shown.wouldTouch(visit.database());
     }
@@ -50,8 +50,8 @@ final class ActPage {
       if (touched < all) {
         sections.add(
             new Note(
-                "%s dead letters fit. This is done for those of the first %s notifications; ask again for the rest."
-                    .formatted(Words.count(all), Words.count(Change.BATCH)),
+                "%s %s fit. This is done for those of the first %s ids; ask again for the rest."
+                    .formatted(Words.count(all), shown.verb().things(), Words.count(Change.BATCH)),
                 "warn"));
       }
       sections.add(
@@ -150,7 +150,7 @@ final class ActPage {
       throw new Visit.BadRequestException("at most %,d ids".formatted(Target.MOST_IDS));
     }
     var all = first(from, "all") != null;
-    if (ids.isEmpty() && (verb.isOfWaiting() || (verb.isOfDeadLetters() && !all))) {
+    if (ids.isEmpty() && (verb == Verb.CANCEL || (!verb.isOfSubscriptions() && !all))) {
       throw new Visit.BadRequestException("Nothing was chosen: choose rows of the table");
     }
     var group = first(from, "group");

@@ -78,7 +78,7 @@ final class DeadPage {
       cells.add(
           Cell.link(
               "%s %s of %s…".formatted(verb.label(), Words.count(count), channel),
-              DeadTable.act(visit, verb, target)));
+              AllThatFit.act(visit, verb, target)));
     }
     return new Row(null, channel, cells);
   }

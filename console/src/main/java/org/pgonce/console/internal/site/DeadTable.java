@@ -10,8 +10,6 @@ import org.pgonce.console.internal.look.Queries;
 import org.pgonce.console.internal.page.Section;
 import org.pgonce.console.internal.page.Section.Field;
 import org.pgonce.console.internal.page.Section.Filter;
-import org.pgonce.console.internal.page.Section.Link;
-import org.pgonce.console.internal.page.Section.Links;
 import org.pgonce.console.internal.page.Section.Table;
 
 /** Dead letters of a channel, the newest ids first. */
@@ -63,7 +61,7 @@ final class DeadTable {
                 new Field("error", "Error contains", visit.orEmpty("error"), null),
                 new Field("subscription", "Subscription", visit.orEmpty("subscription"), null)),
             List.of(new Field("show", "", "dead", null))));
-    sections.addAll(all(visit, target));
+    sections.addAll(AllThatFit.of(visit, target, "all that fit", Verb.REDRIVE, Verb.DISCARD));
     sections.add(
         new Table(
             "dead-rows",
@@ -75,24 +73,5 @@ final class DeadTable {
             Next.of(rows, path, kept, "id", "subscription"),
             Chosen.of(visit, channel, target.subscription(), Verb.REDRIVE, Verb.DISCARD)));
     return sections;
-  }
-
-  /** Buttons for all that fit. */
-  static List<Section> all(Visit visit, Target target) {
-    var links = new ArrayList<Link>();
-    for (var verb : List.of(Verb.REDRIVE, Verb.DISCARD)) {
-      if (visit.may().contains(verb)) {
-        links.add(Link.to(verb.label() + " all that fit…", act(visit, verb, target)));
-      }
-    }
-    return links.isEmpty() ? List.of() : List.of(Links.actions("bulk", "Bulk actions", links));
-  }
-
-  static String act(Visit visit, Verb verb, Target target) {
-    var parameters = new LinkedHashMap<String, @Nullable String>();
-    parameters.put("do", verb.word());
-    parameters.putAll(target.fields());
-    parameters.put("all", "yes");
-    return Paths.with(visit.paths().page("act"), parameters);
   }
 }

@@ -1,9 +1,11 @@
 package org.pgonce.console.internal.site;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.console.internal.act.Target;
 import org.pgonce.console.internal.act.Verb;
 import org.pgonce.console.internal.look.Queries;
 import org.pgonce.console.internal.page.Section;
@@ -55,14 +57,18 @@ final class WaitingTable {
     kept.put("subscription", subscription);
     kept.put("state", state);
     kept.put("key", key);
-    return List.of(
+    var sections = new ArrayList<Section>();
+    sections.add(
         new Filter(
             path,
             List.of(
                 new Field("state", "State", visit.orEmpty("state"), STATES),
                 new Field("subscription", "Subscription", visit.orEmpty("subscription"), null),
                 new Field("key", "Delivery or order key", visit.orEmpty("key"), null)),
-            List.of(new Field("show", "", "waiting", null))),
+            List.of(new Field("show", "", "waiting", null))));
+    var failed = new Target(channel, subscription, List.of(), null, null, null, null, null);
+    sections.addAll(AllThatFit.of(visit, failed, "all that failed", Verb.RETRY_NOW));
+    sections.add(
         new Table(
             "waiting-rows",
             "What waits, the oldest first; of the first %s in line"
@@ -83,5 +89,6 @@ final class WaitingTable {
                 .formatted(Words.count(Queries.FIRST_IN_LINE)),
             Next.of(rows, path, kept, "id", "subscription"),
             Chosen.of(visit, channel, subscription, Verb.RETRY_NOW, Verb.CANCEL)));
+    return sections;
   }
 }

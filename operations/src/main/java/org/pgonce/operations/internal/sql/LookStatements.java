@@ -44,6 +44,16 @@ public final class LookStatements {
       """;
 
   /**
+   * Which rows {@code r} of pgonce.retry_status wait for their next attempt. Parameters: channel,
+   * subscription or null, pattern of the last error or null (twice).
+   */
+  public static final String FAILED_FITS =
+      """
+      r.channel = ? AND r.subscription = coalesce(?, r.subscription) AND r.due_at > clock_timestamp()
+        AND (?::text IS NULL OR r.last_error LIKE ?)
+      """;
+
+  /**
    * A condition on {@code pgonce.dead_letter_status d}. Parameters, each null for any: channel, ids
    * as an array's text (twice), subscription, reason, pattern of the error (twice), died from, died
    * before.
