@@ -13,8 +13,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.console.internal.web.Hosts;
@@ -87,7 +88,7 @@ public final class ConsoleServer implements AutoCloseable {
   }
 
   private final HttpServer server;
-  private final ExecutorService threads;
+  private final ThreadPoolExecutor threads;
   private final Gate gate;
   private final Options options;
 
@@ -97,8 +98,12 @@ public final class ConsoleServer implements AutoCloseable {
     this.options = options;
     var count = new AtomicInteger();
     this.threads =
-        Executors.newFixedThreadPool(
+        new ThreadPoolExecutor(
             THREADS,
+            THREADS,
+            0,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
             task -> {
               var thread = new Thread(task, "pgonce-console-" + count.incrementAndGet());
               thread.setDaemon(true);
@@ -221,7 +226,8 @@ public final class ConsoleServer implements AutoCloseable {
   /** Requests that run have a second to end. Returns when the port is free. */
   @Override
   public void close() {
-    server.stop(STOP_SECONDS);
+    // The JDK waits the whole time where there is no request, too.
+    server.stop(threads.getActiveCount() > 0 ? STOP_SECONDS : 0);
     threads.shutdownNow();
   }
 }
