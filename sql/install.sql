@@ -210,25 +210,28 @@ BEGIN
     -- Locks that may have to be waited for come first, before others have to wait for this transaction: a pause, or dropping a subscription, may take
     -- long.
     SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
+    -- With a snapshot from before the locks it would not see what was leased until then, and leave it to be run again.
+    IF old_mode <> new_mode AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+      RAISE EXCEPTION 'pgonce: the mode of channel "%" was not changed: this transaction is %, and does not see what others commit while it waits for them; run it in one that is READ COMMITTED (BEGIN ISOLATION LEVEL READ COMMITTED)',
+        channel_name, upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
+    END IF;
     PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name AND old_mode <> new_mode
       ORDER BY s.id FOR NO KEY UPDATE OF s;
-    -- From here on nothing is leased; listeners that try return without a row.
+    -- From here on nothing is leased or given back; listeners that try to lease return without a row.
     PERFORM pg_advisory_xact_lock(pgonce_private.mode_lock(), o.id) FROM (
       SELECT s.id FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name AND c.mode <> new_mode ORDER BY s.id) o;
+    -- Of what was given back, one that an open transaction cancels: should that be rolled back, no claim would tell that its handler has begun.
+    PERFORM FROM pgonce.scheduled d WHERE d.subscription_id IN (SELECT s.id FROM pgonce.subscription s WHERE s.of_channel = channel_name)
+        AND old_mode = 'AT_LEAST_ONCE' AND new_mode = 'AT_MOST_ONCE' AND d.attempts = 0 AND d.token IS NULL AND d.xmax <> '0' ORDER BY d.id FOR UPDATE;
     PERFORM set_config('lock_timeout', set_before, true);
   EXCEPTION WHEN lock_not_available THEN
-    RAISE EXCEPTION 'pgonce: the mode of channel "%" was not changed: another transaction that installs, changes, pauses or drops it, or leases from it, is still open; try again when it has ended (pg_stat_activity shows the oldest by xact_start)',
+    RAISE EXCEPTION 'pgonce: the mode of channel "%" was not changed: another transaction that installs, changes, pauses or drops it, or leases from it or cancels something in it, is still open; try again when it has ended (pg_stat_activity shows the oldest by xact_start)',
       channel_name USING ERRCODE = 'lock_not_available';
   END;
   IF old_mode IS NULL THEN
     RAISE EXCEPTION 'pgonce: channel "%" is not installed: look for its name in pgonce.channel', channel_name USING ERRCODE = 'undefined_object';
   ELSIF old_mode = new_mode THEN
     RETURN; -- nothing to change, so nobody has to wait
-  END IF;
-  -- With a snapshot from before the locks it would not see what was leased until then, and leave it to be run again.
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    RAISE EXCEPTION 'pgonce: the mode of channel "%" was not changed: this transaction is %, and does not see what others commit while it waits for them; run it in one that is READ COMMITTED (BEGIN ISOLATION LEVEL READ COMMITTED)',
-      channel_name, upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
   END IF;
   IF new_mode = 'BROADCAST' THEN
     PERFORM pgonce_private.hold_writers('change the mode of channel "' || channel_name || '"');

@@ -21,7 +21,7 @@ BEGIN
 END
 $$;
 
--- With the id of a subscription: the advisory lock of those that lease from it (shared), and of a change of its mode. "pgon" in ASCII.
+-- With the id of a subscription: the advisory lock of those that lease from it or send back what has begun (shared), and of a change of its mode. "pgon" in ASCII.
 CREATE OR REPLACE FUNCTION pgonce_private.mode_lock() RETURNS integer
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT 1885826926 $$;

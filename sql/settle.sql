@@ -55,6 +55,10 @@ AS $$
 DECLARE
   channel pgonce.channel; -- null if it, or the subscription, was dropped
 BEGIN
+  IF begun IS NOT NULL THEN
+    -- A change of mode waits for this transaction, or this one for the change, and reads the new mode behind it.
+    PERFORM pg_advisory_xact_lock_shared(pgonce_private.mode_lock(), subscription);
+  END IF;
   SELECT c.* INTO channel FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE s.id = subscription;
   IF begun IS NOT NULL AND channel.mode = 'AT_MOST_ONCE' THEN
     PERFORM pgonce.bury(subscription, schedule.id, expected_attempts, expected_token,

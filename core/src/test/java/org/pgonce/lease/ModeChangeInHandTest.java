@@ -221,6 +221,30 @@ class ModeChangeInHandTest {
     }
   }
 
+  /** The change waits for who gives back, or cancels: it would not see what has begun. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "select pgonce.schedule(d.subscription_id, d.id, 1, d.token, 0, null, 0, null, 'OUTCOME_UNKNOWN') from pgonce.scheduled d where d.token is not null; commit",
+        "select pgonce.schedule(d.subscription_id, d.id, 1, d.token, 0, null, 0, null, 'OUTCOME_UNKNOWN') from pgonce.scheduled d where d.token is not null; commit; begin; select pgonce.cancel('calls', array_agg(d.id)) from pgonce.scheduled d where d.subscription_id > 0; rollback"
+      })
+  void s04_whatIsGivenBackDuringTheChangeIsNotBegunAgain(String transactions) throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(Mode.AT_LEAST_ONCE));
+    publish(1);
+    assertThat(stage.database.queryLong(LEASE.formatted(60_000, "AT_LEAST_ONCE"))).isOne();
+    try (var open = stage.database.dataSource().getConnection();
+        var statement = open.createStatement()) {
+      var end = transactions.lastIndexOf(';');
+      statement.execute("begin; " + transactions.substring(0, end));
+      var change = inBackground("select pgonce.change_mode('calls', 'AT_MOST_ONCE')");
+      awaitOneThatWaits(change);
+      statement.execute(transactions.substring(end + 1));
+      assertThat(change.get(30, TimeUnit.SECONDS)).isEmpty();
+    }
+    becomesAtMostOnce();
+    assertDead("OUTCOME_UNKNOWN 1 its handler had begun when the channel's mode was changed");
+  }
+
   /** Where the channel may repeat it, and what has not begun, runs. */
   @Test
   void s04_whatWasGivenBackRunsAgainUnlessTheModeChanges() throws Exception {
@@ -354,21 +378,8 @@ class ModeChangeInHandTest {
         var late = stage.dataSource.getConnection()) {
       leasing.setAutoCommit(false);
       assertThat(lease(leasing)).isOne();
-      var change =
-          CompletableFuture.supplyAsync(
-              () -> {
-                try {
-                  stage.database.execute("select pgonce.change_mode('calls', 'EXACTLY_ONCE')");
-                  return "";
-                } catch (SQLException e) {
-                  return e.getMessage();
-                }
-              });
-      stage.awaitSoon(
-          () ->
-              stage.database.queryLong(
-                      "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'")
-                  == 1);
+      var change = inBackground("select pgonce.change_mode('calls', 'EXACTLY_ONCE')");
+      awaitOneThatWaits(change);
       assertThat(lease(late)).isZero(); // nor does it wait
       leasing.commit();
       assertThat(change.get(30, TimeUnit.SECONDS)).isEmpty();
@@ -396,6 +407,29 @@ class ModeChangeInHandTest {
         .hasMessageContaining("BEGIN ISOLATION LEVEL READ COMMITTED");
     stage.database.execute(
         "begin isolation level read committed; select pgonce.change_mode('calls', 'EXACTLY_ONCE'); commit");
+  }
+
+  /** Returns the error's text, or an empty one. */
+  private CompletableFuture<String> inBackground(String sql) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          try {
+            stage.database.execute(sql);
+            return "";
+          } catch (SQLException e) {
+            return e.getMessage();
+          }
+        });
+  }
+
+  /** Or has come to its end, where it has not waited. */
+  private void awaitOneThatWaits(CompletableFuture<String> statement) {
+    stage.awaitSoon(
+        () ->
+            statement.isDone()
+                || stage.database.queryLong(
+                        "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+                    == 1);
   }
 
   private static long lease(Connection connection) throws SQLException {
