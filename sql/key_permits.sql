@@ -67,7 +67,7 @@ END
 $$;
 
 -- Locks what a row needs that is claimed once more by its id: its key, or under a limit (max_per_key is not null) a permit of it. Other claims keep
--- these only for as long as a look takes, unless the second of the row's own permit is over; so it tries for 100 ms.
+-- these only for as long as a look takes, unless the row's own permit, which it has for a second, is over; so it tries for 100 ms.
 CREATE OR REPLACE FUNCTION pgonce.lock_key(subscription integer, order_key text, max_per_key integer, id bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,5 +1,5 @@
--- Claims with a lease, their renewal, what becomes of a lease whose process died (lease returns it as died), and what all claims share. The claim of EXACTLY_ONCE is a statement of the library (claim/ClaimStatement.java), and
--- so is the deletion of what was handled (settle/Deletion.java): a function around them costs more than they do.
+-- Claims with a lease and their renewal, and what all claims share. The claim of EXACTLY_ONCE is a statement of the library
+-- (claim/ClaimStatement.java), and so is the deletion of what was handled (settle/Deletion.java): a function around them costs more than they do.
 
 -- See roles.sql.
 SELECT pg_catalog.set_config('pgonce.search_path', pg_catalog.current_setting('search_path'), false);
@@ -21,7 +21,8 @@ BEGIN
 END
 $$;
 
--- With the id of a subscription: the advisory lock of those that lease from it or send back what has begun (shared), and of a change of its mode. "pgon" in ASCII.
+-- With the id of a subscription: the advisory lock of those that lease from it or send back what has begun (shared), and of a change of its mode.
+-- "pgon" in ASCII.
 CREATE OR REPLACE FUNCTION pgonce_private.mode_lock() RETURNS integer
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$ SELECT 1885826926 $$;
@@ -139,10 +140,11 @@ DECLARE
   now timestamptz;
 BEGIN
   PERFORM pgonce.bound_idle(least(greatest(lease_ms / 3, 1000), 30000)); -- its process tries again on another connection after that time
-  -- The rows first, in one order: a renewal that got no answer may have them, and their keys, until it ends.
+  -- The rows first, in one order: a renewal that got no answer may have them, and their keys, until it ends. OFFSET 0 keeps the condition on keys
+  -- behind the locks: PostgreSQL would ask it of the rows before.
   SELECT array_agg(l.id) INTO mine
     FROM (SELECT s.id, s.order_key, s.key_permit FROM unnest(ids, tokens) AS h (id, token)
-            JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id AND s.token = h.token ORDER BY s.id FOR UPDATE OF s) l
+            JOIN pgonce.scheduled s ON s.subscription_id = subscription AND s.id = h.id AND s.token = h.token ORDER BY s.id OFFSET 0 FOR UPDATE OF s) l
    WHERE CASE WHEN l.order_key IS NULL THEN true
               WHEN l.key_permit IS NULL THEN pgonce_private.try_key(subscription, l.order_key)
               ELSE pgonce_private.try_key_permit(subscription, l.order_key, l.key_permit) END;

@@ -24,6 +24,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
+import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.Publisher;
@@ -45,6 +47,9 @@ class LeaseRenewalTest {
   private static final String APPLICATION = "renews";
   // Renewed each third of that.
   private static final Duration LEASE = Duration.ofSeconds(3);
+
+  private static final String RENEW =
+      "select pgonce.renew(d.subscription_id, array[d.id], array[d.token], %d) from pgonce.scheduled d where d.token is not null";
 
   private Stage stage;
 
@@ -265,5 +270,46 @@ class LeaseRenewalTest {
     try (var connection = stage.dataSource.getConnection()) {
       Publisher.standard().publish(connection, channel, new Order(id, "item"));
     }
+  }
+
+  /** Of a row with a key, too: else it is not prolonged, and its process believes that it is. */
+  @ParameterizedTest
+  @EnumSource(KeyOrder.class)
+  void h65_aRenewalWaitsForOneThatGotNoAnswer(KeyOrder order) throws Exception {
+    var ordered = ChannelOptions.DEFAULT.withOrder(order);
+    PgOnce.using(stage.dataSource)
+        .install(Channel.of("calls", Order.class, Mode.AT_LEAST_ONCE, ordered));
+    stage.database.execute(
+        "select pgonce.publish('calls', '{\"id\": 1, \"item\": \"x\"}', order_key => 'k');"
+            + " select pgonce.lease(s.id, false, gen_random_uuid(), 20000, 10, '"
+            + order
+            + "', 'AT_LEAST_ONCE') from pgonce.subscription s where s.of_channel = 'calls'");
+    try (var frozen = stage.database.dataSource().getConnection();
+        var statement = frozen.createStatement()) {
+      frozen.setAutoCommit(false);
+      statement.execute(RENEW.formatted(25_000));
+      var next =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  stage.database.execute(RENEW.formatted(600_000));
+                  return "";
+                } catch (SQLException e) {
+                  return e.getMessage();
+                }
+              });
+      stage.awaitSoon(
+          () ->
+              next.isDone()
+                  || stage.database.queryLong(
+                          "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+                      == 1);
+      frozen.rollback();
+      assertThat(next.get(30, TimeUnit.SECONDS)).isEmpty();
+    }
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.scheduled where token is not null and due_at > clock_timestamp() + interval '1 minute'"))
+        .isOne();
   }
 }

@@ -327,7 +327,11 @@ public final class Listener {
    */
   public void awaitStopped(Runnable close, Duration longest) throws InterruptedException {
     var hook = new Thread(close, "pgonce-shutdown");
-    Runtime.getRuntime().addShutdownHook(hook);
+    try {
+      Runtime.getRuntime().addShutdownHook(hook);
+    } catch (IllegalStateException shuttingDown) {
+      return; // nobody waited here when the JVM was told to end: it ends as if killed
+    }
     try {
       stopped.await();
     } finally {

@@ -3,8 +3,9 @@ package org.pgonce.internal.lifecycle;
 /**
  * What a wake-up says: the payloads of {@code pgonce.wake_up}, sql/publish.sql. Besides these there
  * are the parts of a BROADCAST, {@code id/part/parts:text} or {@code
- * id/part/parts/version/depth:text} (BroadcastAssembly reads them), and the random token that a
- * LISTEN connection sends to itself on a channel of its own (ListenSession).
+ * id/part/parts/version/depth:text}, {@code id/0/0:} for one that was too large (BroadcastAssembly
+ * reads them), and the random token that a LISTEN connection sends to itself on a channel of its
+ * own (ListenSession).
  *
  * <p>Any role can send one: whether a channel is paused, or defined anew, only the poll knows.
  */

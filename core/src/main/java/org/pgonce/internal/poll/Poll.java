@@ -24,9 +24,9 @@ import org.slf4j.LoggerFactory;
  * What correctness rests on: one statement for all subscriptions of the process finds the rows that
  * no wake-up announced, as its NOTIFY was lost, and whether the channels are still what they were.
  * {@link PollTarget#polled} has such rows claimed. It runs right after every (re)LISTEN, when the
- * next row is due, and once a second. Only one poll runs at a time; requests meanwhile are folded
- * into the next. The heartbeat comes behind an answer each 10 s, {@link Housekeeping} each 150 s,
- * in transactions of their own.
+ * next row is due, and once a second by default. Only one poll runs at a time; requests meanwhile
+ * are folded into the next. Heartbeat and {@link Housekeeping} come behind an answer, by default
+ * each 10 s and each 150 s, in transactions of their own.
  */
 public final class Poll {
 
@@ -58,7 +58,8 @@ public final class Poll {
           .formatted(Installed.COLUMNS);
   private static final String NOT_REGISTERED = "PO002";
 
-  // A writer that read an open gate may commit when it is closed, or its process dead.
+  // A writer that read an open gate may commit when that is closed, or when the process that opened
+  // it is dead.
   private static final Duration FAST_BEHIND_A_GATE = Duration.ofSeconds(5);
   private static final long LONGEST_WHILE_FAST_MS = 300;
   // Rows that are due one by one cost a hundred polls a second at most.

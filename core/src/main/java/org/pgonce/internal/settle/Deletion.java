@@ -58,7 +58,9 @@ record Deletion(
             ORDER BY b.id LIMIT 1) IS NOT NULL AS more""",
           "false");
   private static final Behind SURELY = new Behind("true AS more", "false");
-  // After a scheduled row nobody looks for new ones, unless it was leased as a new one.
+  // After a scheduled row nobody looks for new ones; after a leased one, which may have been new,
+  // it
+  // is looked for.
   private static final Behind NOTHING = new Behind("false AS more", "false");
   // Another row of its key. Ranges of one key, ordered by the key: with = the planner may take the
   // index of all keys.
