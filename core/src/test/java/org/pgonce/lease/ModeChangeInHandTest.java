@@ -245,6 +245,30 @@ class ModeChangeInHandTest {
     assertDead("OUTCOME_UNKNOWN 1 its handler had begun when the channel's mode was changed");
   }
 
+  /** Leased once more, and put back for a release that can read it: it once began all the same. */
+  @Test
+  void s04_whatHadBegunAndWasPutBackSinceIsNotBegunAgain() throws Exception {
+    PgOnce.using(stage.dataSource).install(calls(Mode.AT_LEAST_ONCE));
+    publish(1);
+    assertThat(stage.database.queryLong(LEASE.formatted(60_000, "AT_LEAST_ONCE"))).isOne();
+    stage.database.execute(
+        "update pgonce.scheduled set stamp = 65536 where token is not null;"
+            + " select pgonce.schedule(d.subscription_id, d.id, 1, d.token, 0, null, 0, null, 'OUTCOME_UNKNOWN') from pgonce.scheduled d where d.token is not null");
+    var old = stage.pgonce();
+    old.listen(calls(Mode.AT_LEAST_ONCE), QUICK, (call, tx) -> oldCalls.incrementAndGet()).start();
+    stage.awaitSoon(
+        () ->
+            stage.database.queryLong(
+                    "select count(*) from pgonce.scheduled where subscription_id > 0 and attempts = 0 and token is null and last_error like '%version%'")
+                == 1);
+    old.stop(Duration.ofSeconds(10));
+    becomesAtMostOnce();
+    stage.awaitSoon(() -> stage.waiting() == 0 && stage.deadLetters() == 1);
+    assertThat(stage.database.queryString(LETTER)).startsWith("OUTCOME_UNKNOWN 1 ");
+    assertThat(oldCalls).hasValue(0);
+    assertThat(newCalls).hasValue(0);
+  }
+
   /** Where the channel may repeat it, and what has not begun, runs. */
   @Test
   void s04_whatWasGivenBackRunsAgainUnlessTheModeChanges() throws Exception {

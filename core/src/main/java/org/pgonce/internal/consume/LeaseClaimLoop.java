@@ -184,8 +184,9 @@ final class LeaseClaimLoop extends ClaimLoop {
       return true;
     }
     var attempt = new LeaseAttempt(this, claim);
+    var slot = worker.slot(); // the worker may have left it by then
     // Before anybody may cut the attempt off, which then lets go of it.
-    renewals.hold(claim, () -> worker.slot().cutOff(attempt, Cause.LEASE_LOST));
+    renewals.hold(claim, () -> slot.cutOff(attempt, Cause.LEASE_LOST));
     try {
       if (worker.begin(attempt, 1)) {
         return run(attempt, worker);

@@ -54,7 +54,8 @@ final class Renewals {
   /**
    * Renews this lease from now on.
    *
-   * @param whenLost run, on a thread of its own, when another has the row
+   * @param whenLost run on the renewal's thread when another has the row, maybe behind {@link
+   *     #letGo}
    */
   void hold(Claim claim, Runnable whenLost) {
     held.put(claim, whenLost);

@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Only a process that answers wake-ups at once opens the gate. Thread-safe.
  *
- * <p>Whether a writer notifies is decided by {@code pgonce.needs_notify} in sql/gate.sql. How long
- * polls stay frequent behind an open gate: {@code Poll.FAST_BEHIND_A_GATE}.
+ * <p>Whether a writer of new rows notifies is decided by {@code pgonce.needs_notify} in
+ * sql/gate.sql. How long polls stay frequent behind an open gate: {@code Poll.FAST_BEHIND_A_GATE}.
  */
 public final class NotifyGate {
 

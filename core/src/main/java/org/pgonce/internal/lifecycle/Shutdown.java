@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Stops a listener, as {@link org.pgonce.PgOnce#stop} says. On SIGTERM: {@link
- * org.pgonce.PgOnce#awaitStopped} has installed a hook that calls {@link org.pgonce.PgOnce#close},
- * and Spring stops the bean. A process with neither ends as if killed.
+ * org.pgonce.PgOnce#awaitStopped}, while a thread waits in it, has a hook that calls {@link
+ * org.pgonce.PgOnce#close}, and Spring stops the bean. A process with neither ends as if killed.
  */
 final class Shutdown {
 

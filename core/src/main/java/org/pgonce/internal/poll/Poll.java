@@ -23,10 +23,10 @@ import org.slf4j.LoggerFactory;
 /**
  * What correctness rests on: one statement for all subscriptions of the process finds the rows that
  * no wake-up announced, as its NOTIFY was lost, and whether the channels are still what they were.
- * {@link PollTarget#polled} has such rows claimed. It runs right after every (re)LISTEN, when the
- * next row is due, and once a second by default. Only one poll runs at a time; requests meanwhile
- * are folded into the next. Heartbeat and {@link Housekeeping} come behind an answer, by default
- * each 10 s and each 150 s, in transactions of their own.
+ * {@link PollTarget#polled}, of {@code SubscriptionConsumer}, has such rows claimed. It runs right
+ * after every (re)LISTEN, when the next row is due, and once a second by default. Only one poll
+ * runs at a time; requests meanwhile are folded into the next. Heartbeat and {@link Housekeeping}
+ * come behind an answer, by default each 10 s and each 150 s, in transactions of their own.
  */
 public final class Poll {
 

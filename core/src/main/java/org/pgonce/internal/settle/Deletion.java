@@ -58,9 +58,7 @@ record Deletion(
             ORDER BY b.id LIMIT 1) IS NOT NULL AS more""",
           "false");
   private static final Behind SURELY = new Behind("true AS more", "false");
-  // After a scheduled row nobody looks for new ones; after a leased one, which may have been new,
-  // it
-  // is looked for.
+  // After a scheduled row nobody looks for new ones. A leased one may have been new: that looks.
   private static final Behind NOTHING = new Behind("false AS more", "false");
   // Another row of its key. Ranges of one key, ordered by the key: with = the planner may take the
   // index of all keys.

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.Mode;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.jdbc.Statements;
 
@@ -56,9 +57,15 @@ final class SettleStatements {
     return schedule(transaction, claim, claim.attempt() - 1, null, Duration.ZERO, null, begun);
   }
 
-  /** What {@link #schedule} needs where only an earlier attempt may have begun the handler. */
-  static @Nullable DeadLetterReason begunBefore(Claim claim) {
-    return claim.suspect() || claim.attempt() > 1 ? DeadLetterReason.OUTCOME_UNKNOWN : null;
+  /**
+   * What {@link #schedule} needs where only an earlier attempt may have begun the handler. In
+   * AT_LEAST_ONCE one that was given back uncounted has left nothing that a lease keeps: so each
+   * may have begun, should the channel become AT_MOST_ONCE.
+   */
+  static @Nullable DeadLetterReason begunBefore(Claim claim, Mode mode) {
+    return mode == Mode.AT_LEAST_ONCE || claim.suspect() || claim.attempt() > 1
+        ? DeadLetterReason.OUTCOME_UNKNOWN
+        : null;
   }
 
   /** Makes it a dead letter; false if the row is not there with the claim's attempts. */

@@ -115,7 +115,7 @@ public sealed class Settlement permits TransactionalSettlement {
   /** Decides and records what the failure becomes. Returns its report, for after the commit. */
   final Runnable record(Connection transaction, Claim claim, Failure failure) throws SQLException {
     var verdict = Verdict.on(failure.cause(), claim, subscribed);
-    var there = verdict.record(transaction, claim, pausing);
+    var there = verdict.record(transaction, claim, subscribed.channel().mode(), pausing);
     return () -> reports.failed(there, claim, verdict, failure);
   }
 
@@ -265,8 +265,8 @@ public sealed class Settlement permits TransactionalSettlement {
         "could not be given back; its lease ends by itself",
         transaction -> {
           boundTheWait(transaction);
-          var unused =
-              SettleStatements.giveBack(transaction, claim, SettleStatements.begunBefore(claim));
+          var begun = SettleStatements.begunBefore(claim, subscribed.channel().mode());
+          var unused = SettleStatements.giveBack(transaction, claim, begun);
         });
   }
 

@@ -79,7 +79,8 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
   }
 
   /** Records it in the transaction; false as {@link SettleStatements#schedule}. */
-  boolean record(Connection transaction, Claim claim, Pausing pausing) throws SQLException {
+  boolean record(Connection transaction, Claim claim, Mode mode, Pausing pausing)
+      throws SQLException {
     if (kind == Kind.PAUSE) {
       pausing.record(transaction, why);
     }
@@ -92,7 +93,7 @@ record Verdict(Kind kind, String why, Duration delay, @Nullable DeadLetterReason
       case RETRY ->
           SettleStatements.schedule(transaction, claim, attempt, null, delay, why, failed);
       case PUT_BACK -> {
-        var begun = SettleStatements.begunBefore(claim);
+        var begun = SettleStatements.begunBefore(claim, mode);
         yield SettleStatements.schedule(transaction, claim, attempt - 1, null, delay, why, begun);
       }
       // Without a token its transaction holds it, and has changed nothing of it.
