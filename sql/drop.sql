@@ -43,18 +43,6 @@ BEGIN
 END
 $$;
 
--- For what waits for others and then looks at what they have committed: not with a snapshot from before. not_done: the beginning of the error.
-CREATE OR REPLACE FUNCTION pgonce_private.require_read_committed(not_done text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    RAISE EXCEPTION 'pgonce: %: this transaction is %, and does not see what others commit while it waits for them; run it in one that is READ COMMITTED (BEGIN ISOLATION LEVEL READ COMMITTED)',
-      not_done, upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
-  END IF;
-END
-$$;
-
 -- The error where another transaction has a channel or a subscription that is to be dropped.
 CREATE OR REPLACE FUNCTION pgonce_private.fail_for_lock(purpose text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -207,8 +195,6 @@ BEGIN
         WHERE c.name = channel_name AND (subscription_name IS NULL OR s.name = subscription_name)) THEN
     RETURN; -- it is gone already, so nobody has to wait
   END IF;
-  PERFORM pgonce_private.require_read_committed(coalesce('channel "' || channel_name || '"', 'database "' || current_database() || '"')
-    || ' was not examined, and nothing was dropped');
   FOR try IN 1 .. 2 LOOP -- the first look is without a lock
     SELECT coalesce(sum(s.backlog), 0) AS now, coalesce(sum(s.scheduled), 0) AS later, coalesce(sum(s.dead_letters), 0) AS dead,
            string_agg(DISTINCT CASE WHEN subscription_name IS NULL THEN pgonce_private.drop_sql(s.channel)

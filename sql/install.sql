@@ -211,7 +211,10 @@ BEGIN
     -- long.
     SELECT c.mode INTO old_mode FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE;
     -- With a snapshot from before the locks it would not see what was leased until then, and leave it to be run again.
-    PERFORM pgonce_private.require_read_committed('the mode of channel "' || channel_name || '" was not changed') WHERE old_mode <> new_mode;
+    IF old_mode <> new_mode AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+      RAISE EXCEPTION 'pgonce: the mode of channel "%" was not changed: this transaction is %, and does not see what others commit while it waits for them; run it in one that is READ COMMITTED (BEGIN ISOLATION LEVEL READ COMMITTED)',
+        channel_name, upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
+    END IF;
     PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = channel_name AND old_mode <> new_mode
       ORDER BY s.id FOR NO KEY UPDATE OF s;
     -- From here on nothing is leased or given back; listeners that try to lease return without a row.

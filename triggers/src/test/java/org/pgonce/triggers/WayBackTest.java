@@ -4,9 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -60,30 +58,6 @@ class WayBackTest {
     database.execute("select pgonce.drop_subscription('published', 'audit')");
     scene.execute(migration.down());
     assertThat(scene.state()).isEqualTo(before);
-  }
-
-  /** What was committed since its snapshot it would not see, and drop. */
-  @Test
-  void h83_theWayBackIsRefusedAnOlderSnapshot(TestDatabase database) throws Exception {
-    database.execute(PgOnce.migration());
-    var migration = Migration.of(ADDED);
-    scene.execute(migration.up());
-    for (var down : List.of(migration.down(), Migration.ofSchema().down())) {
-      try (var connection = database.dataSource().getConnection();
-          var statement = connection.createStatement()) {
-        connection.setAutoCommit(false);
-        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-        statement.execute("select 1");
-        database.execute("insert into author values (1, 'Ann'); delete from author");
-        assertThatThrownBy(() -> statement.execute(down))
-            .hasMessageContaining("this transaction is REPEATABLE READ")
-            .hasMessageContaining("BEGIN ISOLATION LEVEL READ COMMITTED");
-      }
-      assertThat(
-              database.queryLong(
-                  "select count(*) from pgonce.notification where subscription_id > 0"))
-          .isPositive();
-    }
   }
 
   @Test
