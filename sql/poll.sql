@@ -95,8 +95,8 @@ AS $$
    WHERE c.name = channel_name
 $$;
 
--- The poll, one statement for all subscriptions of a process, once a second by default. For each: whether there are new rows and due ones (claimed or not), how long
--- until the next row is due (null: none), and its definition as pgonce.installed says it (null: dropped). It only reads, so that nothing else that a
+-- The poll, one statement for all subscriptions of a process, once a second by default. For each: whether there are new rows and due ones (claimed or
+-- not), how long until the next row is due (null: none), and its definition as pgonce.installed says it (null: dropped). It only reads, so that nothing else that a
 -- listener does now and then (listener_seen, keep_house) can fail it. It returns lengths of time and no points in time: clocks differ. A paused
 -- subscription has nothing to do; paused_us (microseconds since 1970) is for people to read. queue_usage: of the server's NOTIFY queue, 0 to 1.
 -- after: for each subscription, in the order of registration, the id after which to look for new rows; empty to look at all. Claimed rows before it

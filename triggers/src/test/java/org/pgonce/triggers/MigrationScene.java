@@ -1,7 +1,5 @@
 package org.pgonce.triggers;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -149,16 +147,5 @@ final class MigrationScene {
             work.on(new Liquibase(changelog, files, target));
           }
         });
-  }
-
-  /** A row of the table author is stored in the channel, which is as it is defined. */
-  void assertCaptures(TriggerChannel<?> channel) throws SQLException {
-    var stored = "select count(*) from pgonce.notification where subscription_id > 0";
-    var before = database.queryLong(stored);
-    database.execute("insert into author values (7, 'Eve')");
-    assertThat(database.queryLong(stored)).isEqualTo(before + 1);
-    try (var connection = database.dataSource().getConnection()) {
-      assertThat(Triggers.check(connection, channel)).isEmpty();
-    }
   }
 }

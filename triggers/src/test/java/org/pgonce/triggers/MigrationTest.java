@@ -67,7 +67,7 @@ class MigrationTest {
     scene.write(channel);
     scene.flyway();
 
-    scene.assertCaptures(ADDED);
+    assertCaptures(database, ADDED);
     database.execute("delete from pgonce.notification where subscription_id > 0");
     scene.execute(channel.get("U2.1__author_channel.sql"));
     scene.execute(schema.get("U1__pgonce.sql"));
@@ -85,7 +85,7 @@ class MigrationTest {
     scene.write("author.sql", Migration.of(ADDED).liquibase("dba", "author"));
     scene.update("author.sql");
 
-    scene.assertCaptures(ADDED);
+    assertCaptures(database, ADDED);
     database.execute("delete from pgonce.notification where subscription_id > 0");
     scene.rollBackLast("author.sql");
     assertThat(scene.state()).isEqualTo(between);
@@ -190,12 +190,12 @@ class MigrationTest {
     }
 
     scene.execute(migration.up());
-    scene.assertCaptures(changed); // of audit alone
+    assertCaptures(database, changed); // of audit alone
     database.execute("delete from pgonce.notification where subscription_id > 0");
     scene.execute(migration.down());
 
     assertThat(scene.state()).isEqualTo(before);
-    scene.assertCaptures(ADDED);
+    assertCaptures(database, ADDED);
   }
 
   /** Of a table of another role than the one that migrates. */
@@ -223,7 +223,7 @@ class MigrationTest {
     scene.execute(migration.down());
 
     assertThat(scene.state()).isEqualTo(before);
-    scene.assertCaptures(former.build());
+    assertCaptures(database, former.build());
   }
 
   /** The table was given to another role since, which takes over no function unseen. */
@@ -247,7 +247,7 @@ class MigrationTest {
       var migration = Triggers.migration(connection, changed);
 
       scene.execute(migration.up());
-      scene.assertCaptures(changed);
+      assertCaptures(database, changed);
       database.execute("delete from pgonce.notification where subscription_id > 0");
       scene.execute(migration.down());
       assertThat(functions(scene.state())).isEqualTo(functions(before));
@@ -310,6 +310,57 @@ class MigrationTest {
     }
     scene.execute(migration.down());
     assertThat(scene.state()).isEqualTo(before);
+  }
+
+  @Test
+  void h83_aSubscriptionThatCameIsNotDroppedWhileSomethingWaitsInIt(TestDatabase database)
+      throws Exception {
+    var channel = Channel.of("published", String.class);
+    var changed =
+        Channel.of(
+            "published",
+            String.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withSubscriptions("default", "audit"));
+    PgOnce.using(database.dataSource()).install(channel);
+    var before = scene.state();
+    Migration migration;
+    try (var connection = database.dataSource().getConnection()) {
+      migration = Triggers.migration(connection, changed);
+    }
+    scene.execute(migration.up());
+    database.execute("select pgonce.publish('published', '1')");
+
+    assertThatThrownBy(() -> scene.execute(migration.down()))
+        .hasMessageContaining("subscription \"audit\" still holds notifications: 1 waiting")
+        .hasMessageContaining("SELECT pgonce.drop_subscription('published', 'audit');");
+    database.execute("select pgonce.drop_subscription('published', 'audit')");
+    scene.execute(migration.down());
+    assertThat(scene.state()).isEqualTo(before);
+  }
+
+  @Test
+  void h83_theWayBackRefusesToLoseWhatWaits(TestDatabase database) throws Exception {
+    database.execute(PgOnce.migration());
+    var migration = Migration.of(ADDED);
+    scene.execute(migration.up());
+    database.execute("insert into author values (1, 'Ann'), (2, 'Bob')");
+
+    var drop =
+        "BEGIN; DROP FUNCTION pgonce_triggers.capture_author_inserted() CASCADE; SELECT pgonce.drop_channel('author_inserted'); COMMIT;";
+    assertThatThrownBy(() -> scene.execute(migration.down()))
+        .hasMessageContaining("channel \"author_inserted\" still holds notifications: 2 waiting")
+        .hasMessageContaining("SELECT pgonce.drop_channel('author_inserted');");
+    assertCaptures(database, ADDED);
+    assertThatThrownBy(() -> scene.execute(Migration.ofSchema().down()))
+        .hasMessageContaining("still holds notifications: 3 waiting");
+
+    assertThatThrownBy(() -> scene.execute("SELECT pgonce.drop_channel('author_inserted')"))
+        .hasMessageContaining(drop);
+    scene.execute(drop);
+    scene.execute(migration.down());
+    assertThat(database.queryLong("select count(*) from pg_trigger where not tgisinternal"))
+        .isZero();
   }
 
   /** Behind a writer, and behind another installation, whichever transaction stays open. */
@@ -430,5 +481,16 @@ class MigrationTest {
     assertThatThrownBy(() -> Migration.of(ADDED, other))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("two channels have the name author_inserted");
+  }
+
+  private static void assertCaptures(TestDatabase database, TriggerChannel<?> channel)
+      throws SQLException {
+    var stored = "select count(*) from pgonce.notification where subscription_id > 0";
+    var before = database.queryLong(stored);
+    database.execute("insert into author values (7, 'Eve')");
+    assertThat(database.queryLong(stored)).isEqualTo(before + 1);
+    try (var connection = database.dataSource().getConnection()) {
+      assertThat(Triggers.check(connection, channel)).isEmpty();
+    }
   }
 }
