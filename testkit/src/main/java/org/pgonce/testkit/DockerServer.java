@@ -78,6 +78,11 @@ final class DockerServer implements TestServer {
   }
 
   @Override
+  public TestServer standby() {
+    throw onlyEmbedded();
+  }
+
+  @Override
   public long postmasterPid() {
     throw onlyEmbedded();
   }

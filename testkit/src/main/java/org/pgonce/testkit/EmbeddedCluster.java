@@ -34,6 +34,10 @@ record EmbeddedCluster(Path directory, int port, Map<String, String> settings) {
     return directory.resolve("server.log");
   }
 
+  Login login() {
+    return new Login(HOST, port, DATABASE, SUPERUSER, "");
+  }
+
   Postmaster postmaster() {
     return Postmaster.of(data());
   }
@@ -88,8 +92,7 @@ record EmbeddedCluster(Path directory, int port, Map<String, String> settings) {
 
   /** Another server may have taken the port first, and would have answered in place of ours. */
   private void checkItIsOurs() throws SQLException {
-    var login = new Login(HOST, port, DATABASE, SUPERUSER, "");
-    try (var connection = login.dataSource().getConnection();
+    try (var connection = login().dataSource().getConnection();
         var statement = connection.createStatement();
         var row = statement.executeQuery("SHOW data_directory")) {
       row.next();

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -60,20 +61,30 @@ final class EmbeddedServer implements TestServer {
     all.put("unix_socket_directories", ""); // a killed server would leave its socket behind in /tmp
     all.putAll(settings);
     try {
-      var directory = directory(shared);
-      // The reaper comes first, so that no moment of the server is unwatched.
-      var reaper = ServerReaper.watch(directory);
-      var cluster = new EmbeddedCluster(directory, FreePort.find(), all);
-      var server = new EmbeddedServer(cluster, reaper, shared);
-      OPEN.add(server);
+      var server = watched(all, shared);
       server.startOrStop();
       return server;
     } catch (IOException e) {
-      throw new UncheckedIOException(
-          "An embedded PostgreSQL needs /bin/sh and a directory under "
-              + System.getProperty("java.io.tmpdir"),
-          e);
+      throw noDirectory(e);
     }
+  }
+
+  private static EmbeddedServer watched(Map<String, String> settings, boolean shared)
+      throws IOException {
+    var directory = directory(shared);
+    // The reaper comes first, so that no moment of the server is unwatched.
+    var reaper = ServerReaper.watch(directory);
+    var cluster = new EmbeddedCluster(directory, FreePort.find(), settings);
+    var server = new EmbeddedServer(cluster, reaper, shared);
+    OPEN.add(server);
+    return server;
+  }
+
+  private static UncheckedIOException noDirectory(IOException e) {
+    return new UncheckedIOException(
+        "An embedded PostgreSQL needs /bin/sh and a directory under "
+            + System.getProperty("java.io.tmpdir"),
+        e);
   }
 
   /**
@@ -154,6 +165,23 @@ final class EmbeddedServer implements TestServer {
     }
     cluster.start();
     running = true;
+  }
+
+  @Override
+  public TestServer standby() {
+    try {
+      var standby = watched(cluster.settings(), false);
+      try {
+        StandbyData.copy(cluster, standby.cluster.data());
+      } catch (IOException | SQLException | RuntimeException e) {
+        standby.stop();
+        throw new IllegalStateException("No standby of " + this, e);
+      }
+      standby.startOrStop();
+      return standby;
+    } catch (IOException e) {
+      throw noDirectory(e);
+    }
   }
 
   @Override

@@ -48,6 +48,11 @@ record ExistingServer(String host, int port, String user, String password, Strin
   }
 
   @Override
+  public TestServer standby() {
+    throw notOurs();
+  }
+
+  @Override
   public long postmasterPid() {
     throw notOurs();
   }

@@ -146,6 +146,12 @@ public sealed interface TestServer extends AutoCloseable
   void restart();
 
   /**
+   * A standby that streams from this server, with its settings, until it is promoted: {@code SELECT
+   * pg_promote()} there. The caller closes it. Skips the test unless the server is embedded.
+   */
+  TestServer standby();
+
+  /**
    * The process id of the postmaster. Skips the test unless the server is embedded and running on
    * this machine.
    */
