@@ -20,7 +20,7 @@ public record Backoff(Duration first, Duration longest) {
   public Backoff {
     Objects.requireNonNull(first, "first");
     Objects.requireNonNull(longest, "longest");
-    if (first.toMillis() < 1) {
+    if (first.compareTo(Duration.ofMillis(1)) < 0) {
       throw new IllegalArgumentException(
           "first backoff " + first + " is below 1 ms: a failing notification would spin");
     }

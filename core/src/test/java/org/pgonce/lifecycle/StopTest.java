@@ -154,6 +154,20 @@ class StopTest {
     }
   }
 
+  /** Such as one behind its last row: its claim has no handler to interrupt. */
+  @Test
+  void h85_aWorkerWithoutAHandlerIsNotOneThatWasInterrupted() throws Exception {
+    try (var proxy = FaultProxy.to(stage.database)) {
+      var pool = stage.database.login().through(proxy).pooled(4);
+      var pgonce = stage.pgonce(pool).listen(ORDERS, Stage::effect).start();
+      var claim = proxy.holdAnswerTo("FOR UPDATE SKIP LOCKED");
+      stage.publish(1);
+      claim.awaitSprung(SOON);
+      assertThat(pgonce.status().channels().get(0).working()).isEqualTo(1);
+      assertThat(pgonce.stop(Duration.ZERO)).isTrue();
+    }
+  }
+
   @Test
   void h85_aServerThatIsDownDoesNotHoldUpTheStop() throws Exception {
     try (var proxy = FaultProxy.to(stage.database)) {

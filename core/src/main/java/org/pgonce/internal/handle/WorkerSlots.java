@@ -107,11 +107,17 @@ public final class WorkerSlots {
     return true;
   }
 
-  /** Cuts off the handlers that run. To be called after {@link #stop}. */
-  public synchronized void release() {
-    for (var slot : List.copyOf(handling)) {
+  /**
+   * Cuts off the handlers that run. To be called after {@link #stop}.
+   *
+   * @return how many have not ended by themselves
+   */
+  public synchronized int release() {
+    var running = List.copyOf(handling);
+    for (var slot : running) {
       slot.cutOff(Objects.requireNonNull(slot.attempt), Cause.STOP);
     }
+    return running.size();
   }
 
   public synchronized ChannelActivity activity(

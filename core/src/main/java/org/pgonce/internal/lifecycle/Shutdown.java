@@ -31,7 +31,7 @@ final class Shutdown {
   private final FutureTask<?> unregistering;
   private final List<WorkerSlots> slots;
   private final Threads threads;
-  private final AtomicBoolean released = new AtomicBoolean();
+  private final AtomicBoolean interrupted = new AtomicBoolean();
 
   /**
    * @param stop sees to it that nothing begins any more; returns within 3 s
@@ -57,7 +57,7 @@ final class Shutdown {
       }
       finish(System.nanoTime() + GRACE.toNanos());
     }
-    return !released.get();
+    return !interrupted.get();
   }
 
   private boolean awaitIdle(long end) throws InterruptedException {
@@ -69,12 +69,14 @@ final class Shutdown {
     return true;
   }
 
+  /** A worker without a handler, such as one behind its last row, has nothing to give back. */
   private void release() {
-    if (released.compareAndSet(false, true)) {
+    var handlers = slots.stream().mapToInt(WorkerSlots::release).sum();
+    if (handlers > 0 && interrupted.compareAndSet(false, true)) {
       LOG.warn(
-          "pgonce: workers are still busy when the time to stop is over; handlers are interrupted and their notifications given back");
+          "pgonce: {} handlers still run when the time to stop is over; they are interrupted and their notifications given back",
+          handlers);
     }
-    slots.forEach(WorkerSlots::release);
   }
 
   private void finish(long end) throws InterruptedException {
