@@ -20,6 +20,10 @@ final class CampaignOracle {
         (select string_agg(action || ' ' || n, ', ') from (select action, count(*) as n from acted group by 1) a))
       """;
 
+  /** To be asked while the sessions are there that may have kept one. */
+  static final String LOCKS =
+      "select string_agg(concat_ws(' ', classid, objid, mode, pid), '; ') from pg_locks where locktype = 'advisory'";
+
   private CampaignOracle() {}
 
   /** The tables that writers, handlers and operators note in; and the table that is watched. */
@@ -107,9 +111,6 @@ final class CampaignOracle {
         union all select 'rate_limit', subscription_id, null from pgonce.rate_limit where subscription_id not in (select id from pgonce.subscription)
         union all select 'listener ' || instance, null, null from pgonce.listener
         """);
-    questions.put(
-        "locks",
-        "select objid, pid from pg_locks where locktype = 'advisory' and pid <> pg_backend_pid()");
     return questions;
   }
 

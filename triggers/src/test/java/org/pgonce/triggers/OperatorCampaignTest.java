@@ -71,6 +71,7 @@ class OperatorCampaignTest {
       begin(database, Mood.CALM);
       awaitRest(database, operator);
       assertAllHear(database);
+      assertNoLocks(database);
       stopAll();
       assertNoFaults(database, operator);
       System.out.println(database.queryString(CampaignOracle.TALLY));
@@ -162,6 +163,14 @@ class OperatorCampaignTest {
                 database.queryLong(
                         "select count(distinct (what, pid)) from trace where channel = 'heard' and what like 'calm%'")
                     == (long) HEARD * DRIVERS.size());
+  }
+
+  /** At rest; the poll and the heartbeat take some for a moment. */
+  private static void assertNoLocks(TestDatabase database) {
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .untilAsserted(
+            () -> assertThat(database.queryString(CampaignOracle.LOCKS)).as("locks").isNull());
   }
 
   /** Behind the housekeeping, which has its own time for what was cancelled and remembered. */
