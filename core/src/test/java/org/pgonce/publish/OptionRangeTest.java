@@ -18,7 +18,7 @@ import org.pgonce.History;
 import org.pgonce.ListenOptions;
 import org.pgonce.PgOnce;
 
-/** Each option takes its least and its most, and says its name and its range to all else. */
+/** Each option takes its least and its most, and refuses all else by its name. */
 class OptionRangeTest {
 
   private static final Duration SHORTEST = Duration.ofSeconds(Long.MIN_VALUE);

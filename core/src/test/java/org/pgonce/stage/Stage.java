@@ -55,6 +55,17 @@ public final class Stage implements AutoCloseable {
       "select string_agg(concat_ws(' ', pid, state, wait_event, now() - xact_start, left(query, 60)), E'\\n')"
           + " from pg_stat_activity where datname = current_database()";
 
+  public static final String WAITING =
+      "select (select count(*) from pgonce.notification where subscription_id > 0) + (select count(*) from pgonce.scheduled where subscription_id > 0)";
+
+  /** Which ids of a table {@code written} were not handled once, and how often; null if none. */
+  public static final String NOT_ONCE =
+      """
+      select string_agg(coalesce(w.id, e.id) || ' ' || coalesce(e.times, 0), ', ')
+        from written w full join (select id, count(*) as times from effect group by id) e on e.id = w.id
+       where w.id is null or e.times is distinct from 1
+      """;
+
   public record Order(long id, String item) {}
 
   public static final Channel<Order> ORDERS = Channel.of("orders", Order.class);
@@ -179,8 +190,7 @@ public final class Stage implements AutoCloseable {
   }
 
   public long waiting() throws SQLException {
-    return database.queryLong(
-        "select (select count(*) from pgonce.notification where subscription_id > 0) + (select count(*) from pgonce.scheduled where subscription_id > 0)");
+    return database.queryLong(WAITING);
   }
 
   /** New rows that nobody holds. */

@@ -165,7 +165,7 @@ class OperatorCampaignTest {
                     == (long) HEARD * DRIVERS.size());
   }
 
-  /** At rest; the poll and the heartbeat take some for a moment. */
+  /** At rest. Whoever takes one for a transaction gives it back. */
   private static void assertNoLocks(TestDatabase database) {
     await()
         .atMost(Duration.ofSeconds(20))
