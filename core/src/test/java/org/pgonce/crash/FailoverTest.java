@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -22,13 +25,15 @@ import org.pgonce.testkit.TestDatabase;
 import org.pgonce.testkit.TestServer;
 
 /**
- * The primary dies, and its standby is promoted, which has all that was acknowledged. Writers and
- * listeners know both by one URL: nobody configures them anew.
+ * The primary dies, and its standby is promoted. Writers and listeners know both by one URL: nobody
+ * configures them anew.
  */
 @Tag("all")
 class FailoverTest {
 
   private static final int SOME = 200;
+
+  private static final Duration PAUSE = Duration.ofMillis(10);
 
   private static final String EFFECTS = "select count(*) from effect";
 
@@ -39,66 +44,123 @@ class FailoverTest {
        where l.listens_by <> 'polling' and a.datname = current_database() and a.backend_start < l.seen_at
       """;
 
-  private TestServer primary;
-  private TestServer standby;
+  private final TestServer primary = TestServer.start();
+  private @Nullable TestServer copy;
   private TestDatabase database;
   private Stage stage;
   private volatile boolean enough;
 
   @BeforeEach
   void start() throws SQLException {
-    primary = TestServer.start();
     database = primary.createDatabase();
     stage = new Stage(database);
     database.execute("create table written (id bigint primary key)");
-    standby = primary.standby();
-    // From here on the primary acknowledges no commit that the standby does not have.
-    database.execute("alter system set synchronous_standby_names = '*'");
-    database.execute("select pg_reload_conf()");
-    stage.awaitSoon(
-        () ->
-            database.queryLong("select count(*) from pg_stat_replication where sync_state = 'sync'")
-                == 1);
+    copy = primary.standby();
   }
 
   @AfterEach
   void end() {
     enough = true;
-    stage.close();
-    standby.close();
+    if (stage != null) {
+      stage.close();
+    }
+    if (copy != null) {
+      copy.close();
+    }
     primary.close();
+  }
+
+  private TestServer standby() {
+    return Objects.requireNonNull(copy);
+  }
+
+  private void awaitStandby(String state) {
+    stage.awaitSoon(
+        () ->
+            database.queryLong(
+                    "select count(*) from pg_stat_replication where '%s' in (state, sync_state)"
+                        .formatted(state))
+                == 1);
   }
 
   private String url() {
     return "jdbc:postgresql://%s:%d,%s:%d/%s?targetServerType=primary"
-        .formatted(primary.host(), primary.port(), standby.host(), standby.port(), database.name());
+        .formatted(
+            primary.host(), primary.port(), standby().host(), standby().port(), database.name());
+  }
+
+  private JvmProcess listener() {
+    return JvmProcess.start(ListenerProcess.class, url(), database.user());
+  }
+
+  private DataSource onStandby() {
+    return new Login(standby().host(), standby().port(), database.name(), database.user(), "")
+        .dataSource();
+  }
+
+  private CompletableFuture<Void> writer(DataSource pool) {
+    return CompletableFuture.runAsync(() -> write(pool), task -> new Thread(task).start());
   }
 
   @Test
   void h66_behindAFailoverEachIsHandledOnceAndHeardAgain() throws Exception {
+    // From here on the primary acknowledges no commit that the standby does not have.
+    database.execute("alter system set synchronous_standby_names = '*'");
+    database.execute("select pg_reload_conf()");
+    awaitStandby("sync");
     try (var pool = Stage.pooled(new String[] {url(), database.user()}, 4);
-        var one = JvmProcess.start(ListenerProcess.class, url(), database.user());
-        var other = JvmProcess.start(ListenerProcess.class, url(), database.user())) {
+        var one = listener();
+        var other = listener()) {
       one.awaitLine("started", Stage.SOON);
       other.awaitLine("started", Stage.SOON);
-      var writer = CompletableFuture.runAsync(() -> write(pool), task -> new Thread(task).start());
+      var writer = writer(pool);
       stage.awaitSoon(() -> stage.effects() > SOME);
 
-      primary.killPostmaster();
-      var promoted =
-          new Login(standby.host(), standby.port(), database.name(), database.user(), "");
-      ask(promoted.dataSource(), "select pg_promote()");
-
-      var before = count(promoted.dataSource(), EFFECTS);
-      await().atMost(Stage.SOON).until(() -> count(pool, EFFECTS) > before + SOME);
-      await().atMost(Stage.SOON).until(() -> count(pool, HEARING) == 2);
-      enough = true;
-      writer.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS);
-      await().atMost(Stage.SOON).until(() -> count(pool, Stage.WAITING) == 0);
-      assertThat(ask(pool, Stage.NOT_ONCE)).as("id and how often handled").isNull();
-      assertThat(count(pool, "select count(*) from pgonce.dead_letter")).isZero();
+      failOver();
+      requireEachOnce(pool, writer);
       assertThat(one.isAlive() && other.isAlive()).isTrue();
     }
+  }
+
+  @Test
+  void h66_whereTheStandbyHasLostCommitsEachThatItHasIsHandledOnce() throws Exception {
+    awaitStandby("streaming");
+    try (var pool = Stage.pooled(new String[] {url(), database.user()}, 4);
+        var one = listener()) {
+      one.awaitLine("started", Stage.SOON);
+      var writer = writer(pool);
+      stage.awaitSoon(() -> stage.effects() > SOME);
+
+      // What follows is lost: rows, a listener in the registry, and ids, which come again.
+      ask(onStandby(), "alter system set primary_conninfo = ''");
+      ask(onStandby(), "select pg_reload_conf()");
+      stage.awaitSoon(() -> database.queryLong("select count(*) from pg_stat_replication") == 0);
+      var kept = stage.effects();
+      try (var other = listener()) {
+        other.awaitLine("started", Stage.SOON);
+        stage.awaitSoon(() -> stage.effects() > kept + 10 * SOME);
+
+        failOver();
+        requireEachOnce(pool, writer);
+        assertThat(one.isAlive() && other.isAlive()).isTrue();
+      }
+    }
+  }
+
+  private void failOver() throws SQLException {
+    primary.killPostmaster();
+    ask(onStandby(), "select pg_promote()");
+  }
+
+  private void requireEachOnce(DataSource pool, CompletableFuture<Void> writer) throws Exception {
+    var before = count(onStandby(), EFFECTS);
+    await().atMost(Stage.SOON).until(() -> count(pool, EFFECTS) > before + SOME);
+    await().atMost(Stage.SOON).until(() -> count(pool, HEARING) == 2);
+    enough = true;
+    writer.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS);
+    await().atMost(Stage.SOON).until(() -> count(pool, Stage.WAITING) == 0);
+    assertThat(ask(pool, Stage.NOT_ONCE)).as("id and how often handled").isNull();
+    assertThat(count(pool, "select count(*) from pgonce.dead_letter")).isZero();
   }
 
   /** Whether a commit that failed has happened, the table says. */
@@ -113,6 +175,7 @@ class FailoverTest {
         connection.commit();
       } catch (SQLException e) {
         // There is no primary for a while.
+        LockSupport.parkNanos(PAUSE.toNanos());
       }
     }
   }
@@ -121,12 +184,17 @@ class FailoverTest {
     return Long.parseLong(String.valueOf(ask(dataSource, sql)));
   }
 
+  /** The first column of its first row; null if it has none. */
   private static @Nullable String ask(DataSource dataSource, String sql) throws SQLException {
     try (var connection = dataSource.getConnection();
-        var statement = connection.createStatement();
-        var row = statement.executeQuery(sql)) {
-      row.next();
-      return row.getString(1);
+        var statement = connection.createStatement()) {
+      if (!statement.execute(sql)) {
+        return null;
+      }
+      try (var row = statement.getResultSet()) {
+        row.next();
+        return row.getString(1);
+      }
     }
   }
 }
