@@ -20,7 +20,7 @@
 -- The result is one row. Its first columns are those of the claimed row, null if there is none. The last three are for the caller's next look:
 --   seen   numbers: how many keys were tried; the position reached, as a due time (microseconds since 1970) and an id; whether a row was passed over
 --          that another claim's end may set free; whether more rows follow the position; and the microseconds that near and walk took, 0 if unused
---   busy   keys that another claim has locked
+--   busy   keys that were passed over: others have locked the key, all its permits, or its row
 --   walked the last key of the walk, empty if the walk has come to its end, null if there was none
 
 -- See roles.sql.

@@ -73,7 +73,7 @@ AS $$
 DECLARE
   value constant bigint := (1000000 * date_part('epoch', clock_timestamp()))::bigint + 500000;
 BEGIN
-  -- A crash of the server may bring an earlier value back, whose time is over.
+  -- Nobody waits for the disk here: what a crash of the server brings back is an earlier value, whose time is over.
   PERFORM set_config('synchronous_commit', 'off', true);
   RETURN setval(pgonce.gate_of(channel_name), CASE WHEN value = before THEN value + 1 ELSE value END);
 END

@@ -66,7 +66,7 @@ GRANT SELECT, DELETE, UPDATE (created_at) ON pgonce.notification, pgonce.schedul
 -- handled_at is the database's.
 GRANT INSERT (created_at, due_at, claimed_at, took, id, subscription_id, attempts, skipped, instance, delivery_key, payload) ON pgonce.handled TO pgonce_listener;
 GRANT EXECUTE ON FUNCTION
-  pgonce.bound_idle(bigint), pgonce.may_begin_again(integer), pgonce.take_permits(integer, integer),
+  pgonce.bound_idle(bigint), pgonce.may_begin_again(integer), pgonce.take_rate_permits(integer, integer),
   pgonce.lease(integer, boolean, uuid, bigint, integer, text, text, integer, bigint, bigint, text[], text[], text),
   pgonce.claim_by_key(integer, boolean, boolean, integer, text[], text[], bigint, bigint, text),
   pgonce.lock_key(integer, text, integer, bigint),

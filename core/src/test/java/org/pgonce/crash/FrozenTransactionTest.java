@@ -131,7 +131,7 @@ class FrozenTransactionTest {
                 "select count(*) from (select pgonce.listener_seen(id, 'test') from pgonce.listener) s";
             case "housekeeping" ->
                 "select pgonce.keep_house('list of listeners', id) from pgonce.listener";
-            case "turns" -> "select pgonce.take_permits(id, 1) from pgonce.subscription";
+            case "turns" -> "select pgonce.take_rate_permits(id, 1) from pgonce.subscription";
             default ->
                 "select pgonce.listener_starts(gen_random_uuid(), 'other', '{}', 'test', 60000)::text";
           };

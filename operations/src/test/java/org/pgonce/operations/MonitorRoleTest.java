@@ -93,7 +93,7 @@ class MonitorRoleTest {
         "select pgonce.install_channel('other', 'EXACTLY_ONCE', 'published')",
         "select pgonce.change_mode('orders', 'AT_LEAST_ONCE')",
         "select pgonce.listener_starts(gen_random_uuid(), 'x', '{}', 'polling', 1000)",
-        "select pgonce.take_permits(4097, 1)",
+        "select pgonce.take_rate_permits(4097, 1)",
         "insert into pgonce.into_orders (subscription_id, payload) values (4097, '1')",
         "update pgonce.subscription set paused_at = now()",
         "delete from pgonce.operation_log",

@@ -24,7 +24,7 @@ import org.pgonce.internal.jdbc.SessionState;
 public final class ClaimSession {
 
   /** A claim is a few index look-ups: without an answer in this time its connection is lost. */
-  public static final Duration LONGEST_CLAIM = Duration.ofSeconds(30);
+  public static final Duration LONGEST_ANSWER = Duration.ofSeconds(30);
 
   /** What a session may idle beyond the handler's time: the process itself has ended it by then. */
   private static final Duration LEEWAY = Duration.ofSeconds(5);
@@ -105,7 +105,7 @@ public final class ClaimSession {
   /** Claims in a transaction that it begins. */
   <R> R claim(ClaimStatement.Text text, Pipeline.Binding parameters, Reader<R> reader)
       throws SQLException {
-    return taken.begin(LONGEST_CLAIM, message -> addTo(message, text, parameters, reader));
+    return taken.begin(LONGEST_ANSWER, message -> addTo(message, text, parameters, reader));
   }
 
   /** Adds a claim to a message, in which its transaction begins. */

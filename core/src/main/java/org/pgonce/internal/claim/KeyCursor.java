@@ -20,8 +20,7 @@ import org.pgonce.internal.claim.KeyLook.Way;
  * claim looks in three ways, which take turns:
  *
  * <ul>
- *   <li>keys: those of which a row has ended here; with each poll, those that other claims had
- *       locked.
+ *   <li>keys: those of which a row has ended here; with each poll, those that others had locked.
  *   <li>near: rows in their order behind the position that was reached. Ids do not commit in their
  *       order, so a look begins {@link #LAG} back, as long as that is quick; else for a twentieth
  *       of the time.

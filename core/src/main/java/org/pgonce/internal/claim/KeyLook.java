@@ -51,7 +51,7 @@ public record KeyLook(
    * @param unseen whether more rows lie behind that position
    * @param nearUs microseconds that {@link Way#NEAR} took the server; 0 if it was not reached
    * @param walkUs the same for {@link Way#WALK}
-   * @param busy keys that other claims have locked
+   * @param busy keys that were passed over: others have locked them, or their row
    * @param walked the last key of the walk; empty at its end, null if it was not reached
    */
   public record Seen(

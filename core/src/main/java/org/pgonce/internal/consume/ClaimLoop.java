@@ -65,6 +65,6 @@ public abstract class ClaimLoop {
 
   /** Longer than the timeouts of claim and handler, so that these act first. */
   final Duration longestCall() {
-    return ClaimSession.LONGEST_CLAIM.plus(subscribed.options().handlerTimeout());
+    return ClaimSession.LONGEST_ANSWER.plus(subscribed.options().handlerTimeout());
   }
 }

@@ -21,7 +21,7 @@ final class RateLimiter {
   private static final long KEPT_NANOS = Duration.ofMillis(100).toNanos();
 
   private static final String TAKE =
-      "SELECT t.granted, t.wait_ms FROM pgonce.take_permits(?, ?) AS t";
+      "SELECT t.granted, t.wait_ms FROM pgonce.take_rate_permits(?, ?) AS t";
 
   private final Transactions transactions;
   private final int subscription;

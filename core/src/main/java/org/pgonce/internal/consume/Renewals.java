@@ -46,7 +46,7 @@ final class Renewals {
     // So that there is time for another connection where one is lost. The server gives the row
     // locks of the lost one back by then (pgonce.renew).
     var longest = Math.max(interval.toMillis(), Math.min(lease.toMillis(), SHORTEST_MS));
-    var longestCall = Duration.ofMillis(Math.min(longest, ClaimSession.LONGEST_CLAIM.toMillis()));
+    var longestCall = Duration.ofMillis(Math.min(longest, ClaimSession.LONGEST_ANSWER.toMillis()));
     this.transactions = new Transactions(context.dataSource(), context.pool(), longestCall);
     this.renewals = new RepeatedTask(context.threads(), this::renewAll);
   }

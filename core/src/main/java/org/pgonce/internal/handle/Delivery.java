@@ -76,7 +76,7 @@ public final class Delivery<T> {
     }
     try {
       if (!subscribed.handler().takesList()) {
-        return inTurns(claims, notifications, guarded.scope, tx);
+        return inTurns(claims, notifications, guarded.run, tx);
       }
       var depth = Claim.headersOf(claims).depth();
       return intercepted(depth, List.copyOf(notifications), tx).stream()
@@ -89,18 +89,18 @@ public final class Delivery<T> {
 
   /** One after the other, each condition right before its handler. */
   private Set<Long> inTurns(
-      List<Claim> claims, List<Notification<T>> notifications, HandlerScope scope, HandlerTx tx)
+      List<Claim> claims, List<Notification<T>> notifications, HandlerRun run, HandlerTx tx)
       throws Exception {
     var ran = new HashSet<Long>();
     for (var i = 0; i < claims.size(); i++) {
       var notification = notifications.get(i);
       var origin = claims.get(i).headers();
-      scope.turnTo(origin);
+      run.turnTo(origin);
       if (!intercepted(origin.depth(), List.of(notification), tx).isEmpty()) {
         ran.add(notification.id());
       }
     }
-    scope.turnToAll(Claim.headersOf(claims));
+    run.turnToAll(Claim.headersOf(claims));
     return ran;
   }
 

@@ -38,7 +38,7 @@ public final class GuardedConnection {
   private static final String IDLE_IN_TRANSACTION = "25P03";
   private static final String TRANSACTION_TIMEOUT = "25P04";
 
-  final HandlerScope scope;
+  final HandlerRun run;
   private final Connection real;
   private Pipeline.@Nullable Sent<SessionState> after;
   private boolean sealed;
@@ -61,7 +61,7 @@ public final class GuardedConnection {
       Object notification,
       Duration patience) {
     this.real = real;
-    this.scope = new HandlerScope(real, origin, before, notification, patience);
+    this.run = new HandlerRun(real, origin, before, notification, patience);
   }
 
   /** Releases the savepoint, if one was set, for a handler that does not run after all. */
@@ -73,7 +73,7 @@ public final class GuardedConnection {
 
   /** What the handler gets: always the same object. */
   public Connection connection() {
-    return scope.guarded();
+    return run.guarded();
   }
 
   /**
@@ -83,7 +83,7 @@ public final class GuardedConnection {
    *     aborted then
    */
   public void revoke() throws SQLException {
-    scope.end();
+    run.end();
   }
 
   /**
@@ -93,13 +93,13 @@ public final class GuardedConnection {
   public boolean isConflict(Throwable failure) {
     return Failures.isConflict(failure)
         || (failure instanceof SQLException sql
-            && HandlerScope.IN_FAILED_TRANSACTION.equals(sql.getSQLState())
-            && Failures.isConflict(scope.lastError));
+            && HandlerRun.IN_FAILED_TRANSACTION.equals(sql.getSQLState())
+            && Failures.isConflict(run.lastError));
   }
 
   /** Whether a handler of a batch was refused a setting that the next one would have met. */
   public boolean isSettingRefused() {
-    return scope.settingRefused;
+    return run.settingRefused;
   }
 
   /**
@@ -125,7 +125,7 @@ public final class GuardedConnection {
   public <R> R commitWith(Pipeline.Part<R> last, Pipeline.@Nullable Next next) throws SQLException {
     var message = release();
     var settled = message.add(last);
-    var commits = Pipeline.isPossible(real) && !scope.keepsSetting;
+    var commits = Pipeline.isPossible(real) && !run.keepsSetting;
     if (commits) {
       message.add(Pipeline.COMMIT);
       if (next != null) {
@@ -147,25 +147,25 @@ public final class GuardedConnection {
    * message.
    */
   public void distrust() {
-    scope.broken = true;
+    run.broken = true;
   }
 
   /** Whether it can no longer be used, by this failure or by what the handler met before. */
   public boolean isLost(Throwable failure) {
-    return LostConnection.isToldBy(failure) || scope.isLost();
+    return LostConnection.isToldBy(failure) || run.isLost();
   }
 
   /** Ends the handler; the message begins with the release of its savepoint. */
   private Pipeline release() throws SQLException {
-    scope.end();
-    scope.requireWhole();
-    if (scope.endRefused != null) {
-      throw scope.endRefused;
+    run.end();
+    run.requireWhole();
+    if (run.endRefused != null) {
+      throw run.endRefused;
     }
     var message = new Pipeline(real);
-    if (scope.before != null && scope.used) {
-      after = HandlerSavepoint.release(scope.before, message);
-    } else if (scope.before != null) {
+    if (run.before != null && run.used) {
+      after = HandlerSavepoint.release(run.before, message);
+    } else if (run.before != null) {
       message.add(HandlerSavepoint.RELEASED);
     }
     return message;
@@ -175,7 +175,7 @@ public final class GuardedConnection {
     try {
       message.send();
     } catch (SQLException e) {
-      var why = scope.before == null ? null : whyNotReleased(e);
+      var why = run.before == null ? null : whyNotReleased(e);
       if (why != null) {
         throw notSealed(e, why);
       }
@@ -185,10 +185,10 @@ public final class GuardedConnection {
       throw e;
     }
     sealed = true;
-    if (after != null && !after.result().equals(scope.before)) {
-      toRestore = scope.before;
+    if (after != null && !after.result().equals(run.before)) {
+      toRestore = run.before;
     }
-    scope.before = null;
+    run.before = null;
   }
 
   /**
@@ -199,7 +199,7 @@ public final class GuardedConnection {
    */
   public void undo() throws SQLException {
     undo(HandlerSavepoint.UNDONE, HandlerSavepoint.RELEASED);
-    scope.before = null;
+    run.before = null;
   }
 
   /** As {@link #undo}, and keeps the savepoint for another run, if it was set. */
@@ -209,20 +209,20 @@ public final class GuardedConnection {
 
   /** The session's settings before the savepoint; null if none is set. */
   public @Nullable SessionState before() {
-    return scope.before;
+    return run.before;
   }
 
   @SafeVarargs
   private void undo(Pipeline.Part<Boolean>... commands) throws SQLException {
-    scope.end();
-    if (scope.isLost()) {
+    run.end();
+    if (run.isLost()) {
       // Of another server, perhaps, by a foreign table; but one that is lost may never answer.
-      throw new SQLException("the handler's connection is lost", scope.lastError);
+      throw new SQLException("the handler's connection is lost", run.lastError);
     }
     if (sealed) {
       throw cannotBeUndoneAlone(null);
     }
-    if (scope.before == null) {
+    if (run.before == null) {
       return;
     }
     var message = new Pipeline(real);
@@ -239,7 +239,7 @@ public final class GuardedConnection {
   private SQLException cannotBeUndoneAlone(@Nullable SQLException cause) {
     return new SQLException(
         "the work of the handler of %s is sealed and cannot be undone alone: roll the transaction back"
-            .formatted(scope.notification),
+            .formatted(run.notification),
         Refusal.SQL_STATE,
         cause);
   }
@@ -248,7 +248,7 @@ public final class GuardedConnection {
   private static @Nullable String whyNotReleased(SQLException e) {
     var state = String.valueOf(e.getSQLState());
     return switch (state) {
-      case HandlerScope.IN_FAILED_TRANSACTION ->
+      case HandlerRun.IN_FAILED_TRANSACTION ->
           "caught an SQLException and went on, but its transaction is aborted and nothing of its"
               + " work would stay. Instead: let the exception through, or set a savepoint before"
               + " the statement that may fail and roll back to it";
@@ -269,10 +269,9 @@ public final class GuardedConnection {
   }
 
   private SQLException notSealed(SQLException e, String why) {
-    var cause = scope.lastError == null ? e : scope.lastError;
+    var cause = run.lastError == null ? e : run.lastError;
     var failure =
-        new SQLException(
-            "the handler of " + scope.notification + " " + why, e.getSQLState(), cause);
+        new SQLException("the handler of " + run.notification + " " + why, e.getSQLState(), cause);
     if (cause != e) {
       failure.addSuppressed(e);
     }
@@ -288,7 +287,7 @@ public final class GuardedConnection {
    * @throws SQLException if that is not possible: the connection must not be used any more
    */
   public boolean restoreSession(String idleTimeout) throws SQLException {
-    if (scope.keepsSetting) {
+    if (run.keepsSetting) {
       throw new SQLException(
           "its SQL calls set_config without the constant true as the third argument, and what a"
               + " setting of that name was before is not known. Instead: use SET LOCAL, or"

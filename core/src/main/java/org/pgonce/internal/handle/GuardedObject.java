@@ -34,23 +34,21 @@ final class GuardedObject implements InvocationHandler {
           Statement.class,
           DatabaseMetaData.class);
 
-  private final HandlerScope scope;
+  private final HandlerRun run;
   private final Wrapper real;
 
-  private GuardedObject(HandlerScope scope, Wrapper real) {
-    this.scope = scope;
+  private GuardedObject(HandlerRun run, Wrapper real) {
+    this.run = run;
     this.real = real;
   }
 
-  static Connection connection(HandlerScope scope, Connection real) {
-    return (Connection) proxy(Connection.class, scope, real);
+  static Connection connection(HandlerRun run, Connection real) {
+    return (Connection) proxy(Connection.class, run, real);
   }
 
-  private static Object proxy(Class<?> type, HandlerScope scope, Wrapper real) {
+  private static Object proxy(Class<?> type, HandlerRun run, Wrapper real) {
     return Proxy.newProxyInstance(
-        GuardedObject.class.getClassLoader(),
-        new Class<?>[] {type},
-        new GuardedObject(scope, real));
+        GuardedObject.class.getClassLoader(), new Class<?>[] {type}, new GuardedObject(run, real));
   }
 
   @Override
@@ -62,21 +60,21 @@ final class GuardedObject implements InvocationHandler {
     }
     try {
       // It is meant for the call that holds the turn.
-      if (method.getName().equals("cancel") && !scope.hasEnded()) {
+      if (method.getName().equals("cancel") && !run.hasEnded()) {
         return forward(method, args);
       }
-      if (!scope.enter()) {
+      if (!run.enter()) {
         return afterEnd(method);
       }
       try {
         return call(proxy, method, args);
       } catch (SQLException e) {
-        throw scope.noted(e);
+        throw run.noted(e);
       } catch (RuntimeException | Error e) {
-        scope.broken = true;
+        run.broken = true;
         throw e;
       } finally {
-        scope.leave();
+        run.leave();
       }
     } catch (SQLException e) {
       throw declared(method, e);
@@ -88,7 +86,7 @@ final class GuardedObject implements InvocationHandler {
     return switch (method.getName()) {
       case "unwrap" -> unwrap(proxy, (Class<?>) args[0]);
       case "isWrapperFor" -> ((Class<?>) args[0]).isInstance(proxy);
-      case "getConnection" -> scope.guarded();
+      case "getConnection" -> run.guarded();
       default ->
           real instanceof Connection
               ? ofConnection(method, args)
@@ -112,7 +110,7 @@ final class GuardedObject implements InvocationHandler {
       case "prepareStatement", "prepareCall" -> sendSql(method, args);
       case "rollback" -> {
         if (args.length == 0) {
-          throw scope.refused("rollback()", Refusal.TRANSACTION_END);
+          throw run.refused("rollback()", Refusal.TRANSACTION_END);
         }
         yield send(method, args);
       }
@@ -125,9 +123,9 @@ final class GuardedObject implements InvocationHandler {
         requireUnchanged(name, args[0]);
         yield null;
       }
-      case "commit", "abort" -> throw scope.refused(name + "()", Refusal.TRANSACTION_END);
+      case "commit", "abort" -> throw run.refused(name + "()", Refusal.TRANSACTION_END);
       default ->
-          throw scope.refused(
+          throw run.refused(
               name + "()",
               Refusal.outlives("use SET LOCAL, or set it on the statement or the data source"));
     };
@@ -137,7 +135,7 @@ final class GuardedObject implements InvocationHandler {
     if (value.equals(false) || value.equals(Connection.TRANSACTION_READ_COMMITTED)) {
       return;
     }
-    throw scope.refused(
+    throw run.refused(
         setter + "(" + value + ")",
         setter.equals("setAutoCommit")
             ? Refusal.TRANSACTION_END
@@ -151,7 +149,7 @@ final class GuardedObject implements InvocationHandler {
       case "executeBatch", "executeLargeBatch", "getMetaData", "getParameterMetaData" ->
           send(method, args);
       case "close" -> {
-        scope.closed(real);
+        run.closed(real);
         yield forward(method, args);
       }
       default -> forward(method, args);
@@ -163,7 +161,7 @@ final class GuardedObject implements InvocationHandler {
     var sends = method.getReturnType() == ResultSet.class;
     var result = sends ? send(method, args) : forward(method, args);
     if (result instanceof ResultSet rows) {
-      scope.opened(rows);
+      run.opened(rows);
     }
     return result;
   }
@@ -171,14 +169,14 @@ final class GuardedObject implements InvocationHandler {
   /** The SQL is the first argument, if there is one. */
   private @Nullable Object sendSql(Method method, Object[] args) throws Throwable {
     if (args.length > 0) {
-      scope.check(HandlerSql.read((String) args[0]));
+      run.check(HandlerSql.read((String) args[0]));
     }
     return send(method, args);
   }
 
   /** For what may talk to the server. */
   private @Nullable Object send(Method method, Object[] args) throws Throwable {
-    scope.arm();
+    run.arm();
     return forward(method, args);
   }
 
@@ -192,11 +190,11 @@ final class GuardedObject implements InvocationHandler {
 
   private @Nullable Object guarded(@Nullable Object result) {
     if (result instanceof Statement statement) {
-      scope.opened(statement);
+      run.opened(statement);
     }
     for (var type : GUARDED) {
       if (type.isInstance(result)) {
-        return proxy(type, scope, (Wrapper) result);
+        return proxy(type, run, (Wrapper) result);
       }
     }
     return result;
@@ -206,14 +204,14 @@ final class GuardedObject implements InvocationHandler {
     if (type.isInstance(proxy)) {
       return proxy;
     }
-    throw scope.refused("unwrap(" + type.getName() + ")", Refusal.UNWRAP);
+    throw run.refused("unwrap(" + type.getName() + ")", Refusal.UNWRAP);
   }
 
   private @Nullable Object afterEnd(Method method) throws SQLException {
     return switch (method.getName()) {
       case "close" -> null;
       case "isClosed" -> true;
-      default -> throw scope.usedAfterEnd();
+      default -> throw run.usedAfterEnd();
     };
   }
 

@@ -217,7 +217,7 @@ public final class OwnTransaction implements AutoCloseable {
         context.backends().remove(used.session().backendPid());
         used.guarded().revoke();
         var own = open;
-        if (own != null && !used.guarded().scope.isLost()) {
+        if (own != null && !used.guarded().run.isLost()) {
           own.rollback();
           used.taken().restore();
           open = null;

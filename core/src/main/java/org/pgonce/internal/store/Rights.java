@@ -43,7 +43,7 @@ public final class Rights {
       SELECT format('role %I may not execute %s: GRANT pgonce_listener TO %I', current_user, string_agg(p.proname, ', ' ORDER BY p.proname), current_user)
         FROM pg_proc p
        WHERE p.pronamespace = to_regnamespace('pgonce')
-         AND p.proname IN ('bound_idle', 'not_there', 'may_begin_again', 'take_permits', 'lease', 'renew', 'claim_by_key', 'lock_key', 'schedule', 'bury', 'keys_done', 'listener_starts', 'listener_stops', 'poll', 'open_gate', 'renew_gate', 'close_gate', 'do_writers_wait', 'listener_seen', 'keep_house', 'installed', 'pause', 'copy_of_another')
+         AND p.proname IN ('bound_idle', 'not_there', 'may_begin_again', 'take_rate_permits', 'lease', 'renew', 'claim_by_key', 'lock_key', 'schedule', 'bury', 'keys_done', 'listener_starts', 'listener_stops', 'poll', 'open_gate', 'renew_gate', 'close_gate', 'do_writers_wait', 'listener_seen', 'keep_house', 'installed', 'pause', 'copy_of_another')
          AND NOT has_function_privilege(p.oid, 'EXECUTE')
       HAVING count(*) > 0
       UNION ALL

@@ -95,7 +95,7 @@ class RateLimiterTest {
     // A tenth of a second's turns and the one that is free now, however many are wanted.
     assertThat(
             database.queryLong(
-                "select granted from pgonce.take_permits((select id from pgonce.subscription), 5000)"))
+                "select granted from pgonce.take_rate_permits((select id from pgonce.subscription), 5000)"))
         .isEqualTo(101);
   }
 

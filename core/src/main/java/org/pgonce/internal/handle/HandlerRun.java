@@ -21,12 +21,12 @@ import org.slf4j.LoggerFactory;
  * return, so no call runs or begins after {@link #end}. What ends a handler that overruns: {@link
  * WorkerSlots}.
  */
-final class HandlerScope {
+final class HandlerRun {
 
   static final String IN_FAILED_TRANSACTION = "25P02";
   private static final String CONNECTION_DOES_NOT_EXIST = "08003";
   private static final String CONNECTION_FAILURE = "08006";
-  private static final Logger LOG = LoggerFactory.getLogger(HandlerScope.class);
+  private static final Logger LOG = LoggerFactory.getLogger(HandlerRun.class);
 
   final Object notification;
   private final Connection real;
@@ -52,7 +52,7 @@ final class HandlerScope {
   private boolean sharesTransaction;
   private final Set<AutoCloseable> open = Collections.newSetFromMap(new IdentityHashMap<>());
 
-  HandlerScope(
+  HandlerRun(
       Connection real,
       NotificationHeaders origin,
       @Nullable SessionState before,
