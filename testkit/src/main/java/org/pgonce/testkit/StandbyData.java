@@ -28,9 +28,16 @@ final class StandbyData {
   static void copy(EmbeddedCluster primary, Path to) throws IOException, SQLException {
     try (var connection = primary.login().dataSource().getConnection();
         var statement = connection.createStatement()) {
-      statement.execute("SELECT pg_backup_start('standby', fast => true)");
+      var isOld = connection.getMetaData().getDatabaseMajorVersion() < 15;
+      statement.execute(
+          isOld
+              ? "SELECT pg_start_backup('standby', fast => true, exclusive => false)"
+              : "SELECT pg_backup_start('standby', fast => true)");
       copyDirectory(primary.data(), to);
-      try (var row = statement.executeQuery("SELECT labelfile FROM pg_backup_stop(false)")) {
+      try (var row =
+          statement.executeQuery(
+              "SELECT labelfile FROM "
+                  + (isOld ? "pg_stop_backup(false, false)" : "pg_backup_stop(false)"))) {
         row.next();
         Files.writeString(to.resolve("backup_label"), row.getString(1));
       }

@@ -121,7 +121,7 @@ final class CampaignOperator {
   private void cancel(Channel<?> channel, String table) throws SQLException {
     note(
         "cancelled",
-        "select x.channel, x.what from (%s order by random() limit 10) x, pgonce.cancel(x.channel, x.id) c where c.cancelled > 0"
+        "select x.channel, x.what from (%s order by random() limit 10) x, pgonce.cancel(x.channel, x.id, null, 'default') c where c.cancelled > 0"
             .formatted(STORED.formatted(table, channel.name())));
   }
 
