@@ -1,5 +1,6 @@
 package org.pgonce.internal.jdbc;
 
+import java.io.IOException;
 import java.sql.SQLException;
 import java.util.Objects;
 import java.util.Set;
@@ -112,6 +113,8 @@ public final class Failures {
     var server =
         failure instanceof PSQLException postgres ? postgres.getServerErrorMessage() : null;
     var message = server == null ? sql.getMessage() : server.getMessage();
-    return message + " (SQLState " + sql.getSQLState() + ")";
+    var words = message + " (SQLState " + sql.getSQLState() + ")";
+    // pgjdbc says of each failure of the network that an I/O error occurred.
+    return sql.getCause() instanceof IOException network ? words + ": " + network : words;
   }
 }

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.concurrent.RepeatedTask;
+import org.pgonce.internal.concurrent.Throttle;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.Statements;
@@ -45,8 +46,7 @@ final class Housekeeping {
   private final String listener;
   private final RepeatedTask work;
   private int heartbeats;
-  // By task, when its failure was reported last, by System.nanoTime().
-  private final Map<String, Long> reported = new ConcurrentHashMap<>();
+  private final Map<String, Throttle> warnings = new ConcurrentHashMap<>();
   private volatile boolean stopped;
 
   Housekeeping(ListenerContext context, String listener) {
@@ -107,12 +107,10 @@ final class Housekeeping {
   /** Reports that a task has failed, each at most once in ten minutes. */
   void failed(String task, Exception failure) {
     LOG.debug("pgonce: housekeeping failed, {}", task, failure);
-    var now = System.nanoTime();
-    var last = reported.get(task);
-    if (stopped || (last != null && now - last < BETWEEN_WARNINGS.toNanos())) {
+    if (stopped
+        || !warnings.computeIfAbsent(task, any -> new Throttle(BETWEEN_WARNINGS)).permits()) {
       return;
     }
-    reported.put(task, now);
     var reason = Failures.inWords(failure);
     LOG.warn(
         "pgonce: housekeeping failed, {}: {}. Notifications are handled all the same, and it is tried again; this is said once in {} min at the most."

@@ -11,8 +11,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.pgonce.Backoff;
 import org.pgonce.internal.concurrent.RepeatedTask;
+import org.pgonce.internal.concurrent.Throttle;
+import org.pgonce.internal.context.DatabaseTrouble;
 import org.pgonce.internal.context.ListenerContext;
-import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.store.Installed;
@@ -83,7 +84,8 @@ public final class Poll {
   private long wholeTook;
   private boolean wasWhole;
   private long fastUntil = begunAt;
-  private long queueWarningNotBefore = begunAt;
+  private final Throttle queueWarnings = new Throttle(BETWEEN_WARNINGS);
+  private final DatabaseTrouble trouble;
 
   /**
    * @param interval between two polls where nothing asks for one
@@ -95,6 +97,7 @@ public final class Poll {
     var listener = UUID.randomUUID().toString();
     this.housekeeping = new Housekeeping(context, listener);
     this.entry = new RegistryEntry(context, listener, listening, housekeeping);
+    this.trouble = new DatabaseTrouble("the poll failed", "", context.observer());
     this.polls = new RepeatedTask(context.threads(), this::take);
   }
 
@@ -240,10 +243,9 @@ public final class Poll {
    * @param usage the share that is in use, 0 to 1
    */
   private void warnOfQueue(double usage) {
-    if (usage < QUEUE_WARNING || System.nanoTime() - queueWarningNotBefore < 0) {
+    if (usage < QUEUE_WARNING || !queueWarnings.permits()) {
       return;
     }
-    queueWarningNotBefore = System.nanoTime() + BETWEEN_WARNINGS.toNanos();
     var percent = Math.round(100 * usage);
     LOG.warn(
         "pgonce: PostgreSQL's NOTIFY queue, one for the whole server, is {} % full, and at 100 % every commit that"
@@ -257,10 +259,7 @@ public final class Poll {
   }
 
   private Duration failed(Exception e) {
-    var reason = Failures.inWords(e);
-    LOG.warn("pgonce: the poll failed: {}; it is tried again within a second", reason);
-    LOG.debug("pgonce: the failure in full", e);
-    context.observer().on(new Event.DatabaseTrouble("", reason));
+    trouble.tell(e);
     failures++;
     return RETRY.after(failures);
   }

@@ -2,13 +2,13 @@ package org.pgonce.internal.settle;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
+import org.pgonce.internal.concurrent.Throttle;
+import org.pgonce.internal.context.DatabaseTrouble;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.FailureTrace;
-import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.spi.Event;
 import org.pgonce.spi.Event.WaitCause;
 import org.pgonce.spi.Observer;
@@ -22,7 +22,8 @@ public final class Reports {
 
   private static final Duration BETWEEN_PUT_BACKS = Duration.ofMinutes(1);
 
-  private final AtomicLong putBackSaidNotBefore = new AtomicLong(System.nanoTime());
+  private final Throttle putBacks = new Throttle(BETWEEN_PUT_BACKS);
+  private final DatabaseTrouble trouble;
   private final Registration<?> subscribed;
   private final String channel; // for the log
   private final Observer observer;
@@ -35,17 +36,13 @@ public final class Reports {
     this.subscribed = subscribed;
     this.channel = subscribed.label();
     this.observer = observer;
+    this.trouble =
+        new DatabaseTrouble("channel " + channel + " cannot claim", subscribed.name(), observer);
     this.pollWithin = pollWithin;
   }
 
   public void cannotClaim(Throwable e) {
-    var reason = Failures.inWords(e);
-    LOG.warn(
-        "pgonce: channel {} cannot claim: {}; it tries again within a second, nothing is lost",
-        channel,
-        reason);
-    LOG.debug("pgonce: the trouble in full", e);
-    observer.on(new Event.DatabaseTrouble(subscribed.name(), reason));
+    trouble.tell(e);
   }
 
   /** Shorter than a millisecond it is not worth a report. */
@@ -146,10 +143,7 @@ public final class Reports {
 
   /** What a later release has left is put back without end, so the log has one line a minute. */
   private void putBack(Verdict verdict) {
-    var now = System.nanoTime();
-    var notBefore = putBackSaidNotBefore.get();
-    if (now - notBefore >= 0
-        && putBackSaidNotBefore.compareAndSet(notBefore, now + BETWEEN_PUT_BACKS.toNanos())) {
+    if (putBacks.permits()) {
       LOG.info(
           "pgonce: {}; next look in {} ms; what else of channel {} is put back within a minute is logged at DEBUG",
           verdict.why(),
