@@ -102,7 +102,8 @@ $$;
 -- after: for each subscription, in the order of registration, the id after which to look for new rows; empty to look at all. Claimed rows before it
 -- have dead index entries for as long as a snapshot may see them.
 -- It needs no settings for its plans: the padding rows keep them on the indexes (maintenance.sql), and the other tables are small and may be read as
--- a whole. With enable_seqscan = off, a plan that does so costs 1e10 until PostgreSQL 17, and is compiled each time.
+-- a whole. With enable_seqscan = off, a plan that does so costs 1e10 until PostgreSQL 17, and is compiled each time. Where somebody locks one of these
+-- tables it fails by lock_timeout, before the library gives up its connection: else a session would stay behind on the server with each poll.
 -- Of rows that were announced, only the process of rank 0 is told at once. The others leave them to it for 200 ms, as they do with wake-ups: most are
 -- being handled. ready is false then, and null where there is no new row. A row that seems to come from the future was written before the server's clock was set back.
 CREATE OR REPLACE FUNCTION pgonce.poll(listener uuid, after bigint[] DEFAULT '{}')
@@ -110,7 +111,7 @@ RETURNS TABLE (subscription integer, ready boolean, due boolean, due_in_ms bigin
                paused_us bigint, paused_by text, pause_reason text, queue_usage double precision,
                mode text, feed text, filter jsonb, key_memory_ms bigint, key_order text, max_depth integer, max_rate integer, max_per_key integer,
                wake_ups text, history_ms bigint, history_payload boolean, epoch text, encoding text, gate_unfit boolean, gate_open boolean, listeners integer, rank integer)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET lock_timeout = '10s'
 AS $$
 DECLARE
   now constant timestamptz := clock_timestamp();

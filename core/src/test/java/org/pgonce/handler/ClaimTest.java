@@ -16,6 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
+import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -46,7 +47,9 @@ class ClaimTest {
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {
     var session =
         new ClaimSession(
-            connection, POOL.take(connection, Duration.ofSeconds(30)), Duration.ofMinutes(5));
+            new Borrowed(connection),
+            POOL.take(connection, Duration.ofSeconds(30)),
+            Duration.ofMinutes(5));
     var claims = ClaimStatement.claim(session, subscription, due, 0, 1);
     return claims.isEmpty() ? null : claims.get(0).id();
   }

@@ -25,6 +25,7 @@ import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
 import org.pgonce.internal.claim.KeyLook;
+import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -109,7 +110,8 @@ class OrderRaceTest {
   }
 
   private static ClaimSession session(Connection connection) throws SQLException {
-    return new ClaimSession(connection, POOL.take(connection, Duration.ofSeconds(30)), LONG);
+    return new ClaimSession(
+        new Borrowed(connection), POOL.take(connection, Duration.ofSeconds(30)), LONG);
   }
 
   private @Nullable Long claim(Connection connection, boolean due) throws SQLException {

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.internal.handle.GuardedConnection;
-import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.stage.Headers;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
@@ -219,7 +219,7 @@ class CutOffPoolsTest {
             .until(() -> !stage.database.backends().running("pg_sleep").isEmpty());
         assertThatThrownBy(guard::revoke).isInstanceOf(SQLException.class);
         assertThatThrownBy(calling::join).isNotNull();
-        LostConnection.giveBack(real);
+        new Borrowed(real).closeLost();
       }
       assertAllCanBeTaken(pool);
     } finally {

@@ -8,6 +8,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.internal.jdbc.SessionState;
@@ -44,7 +45,12 @@ public final class ClaimSession {
       """
           .formatted(PoolSettings.COLUMN, PoolSettings.CLIENT_CHECK, SessionState.COLUMN);
 
-  private final Connection connection;
+  private static final String BOUND =
+      """
+      SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true),
+             pg_catalog.set_config('client_connection_check_interval', ?, true)""";
+
+  private final Borrowed borrowed;
   private final PoolSettings.Taken taken;
   private final long idleMs;
   private @Nullable Known known;
@@ -63,8 +69,8 @@ public final class ClaimSession {
    *
    * @param handlerTimeout how long a handler may take: the session may idle a little longer
    */
-  public ClaimSession(Connection connection, PoolSettings.Taken taken, Duration handlerTimeout) {
-    this.connection = connection;
+  public ClaimSession(Borrowed borrowed, PoolSettings.Taken taken, Duration handlerTimeout) {
+    this.borrowed = borrowed;
     this.taken = taken;
     this.idleMs = idleBoundMs(handlerTimeout);
   }
@@ -75,7 +81,7 @@ public final class ClaimSession {
   }
 
   public Connection connection() {
-    return connection;
+    return borrowed.connection();
   }
 
   public boolean isFit() {
@@ -87,7 +93,12 @@ public final class ClaimSession {
     isFit = false;
   }
 
-  /** Gives the connection back as it came. To be called outside a transaction. */
+  /** Gives the connection back, closed. For any thread. */
+  public void closeLost() {
+    borrowed.closeLost();
+  }
+
+  /** Makes the connection as it came. To be called outside a transaction. */
   public void restore() throws SQLException {
     taken.restore();
   }
@@ -112,9 +123,7 @@ public final class ClaimSession {
   <R> Pipeline.Sent<R> addTo(
       Pipeline message, ClaimStatement.Text text, Pipeline.Binding parameters, Reader<R> reader) {
     var isFirst = known == null;
-    if (isFirst) {
-      message.add(new ReadSession());
-    }
+    message.add(isFirst ? new ReadSession() : new BoundSession(known()));
     var claimed = message.add(rows(text, isFirst, parameters, reader));
     if (text.isOne()) {
       message.add(HandlerSavepoint.SET);
@@ -152,22 +161,38 @@ public final class ClaimSession {
     }
   }
 
+  /** Before the claim, not in it: the client check is armed when a command begins. */
+  private record BoundSession(Known known) implements Pipeline.Part<Boolean> {
+
+    @Override
+    public String sql() {
+      return BOUND;
+    }
+
+    @Override
+    public void bind(PreparedStatement statement, int first) throws SQLException {
+      statement.setString(first, known.idle());
+      statement.setString(first + 1, known.clientCheck());
+    }
+
+    @Override
+    public Boolean read(Statement executed) {
+      return true;
+    }
+  }
+
   private <R> Pipeline.Part<R> rows(
       ClaimStatement.Text text, boolean isFirst, Pipeline.Binding parameters, Reader<R> reader) {
     return new Pipeline.Part<>() {
 
       @Override
       public String sql() {
-        return isFirst ? text.first() : text.later();
+        return text.sql();
       }
 
       @Override
       public void bind(PreparedStatement statement, int first) throws SQLException {
         var next = first;
-        if (!isFirst) {
-          statement.setString(next++, known().idle());
-          statement.setString(next++, known().clientCheck());
-        }
         if (text.isOne()) {
           statement.setBoolean(next++, isFirst || known().hasContext());
         }

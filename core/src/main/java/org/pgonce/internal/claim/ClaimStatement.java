@@ -77,25 +77,12 @@ public final class ClaimStatement {
   private ClaimStatement() {}
 
   /**
-   * The texts of a claim, which are made once: a driver looks its statements up by their text.
+   * The text of a claim, which is made once: a driver looks its statements up by their text.
    *
-   * @param first behind the one that reads the session, which sets the session's bounds
-   * @param later where the session is known
    * @param isOne whether it claims one row, for which it sets context and depth, and the handler's
    *     savepoint follows
    */
-  record Text(String first, String later, boolean isOne) {
-
-    // The session's bounds. Each function costs the server its look-up with each claim, even where
-    // it is not called.
-    private static final String BOUNDS =
-        """
-        , pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true),
-        pg_catalog.set_config('client_connection_check_interval', ?, true)""";
-    private static final String BOUNDS_ONCE =
-        """
-        , (SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true)),
-        (SELECT pg_catalog.set_config('client_connection_check_interval', ?, true))""";
+  record Text(String sql, boolean isOne) {
 
     /**
      * Of one row.
@@ -104,16 +91,13 @@ public final class ClaimStatement {
      * @param more further columns, each with a comma before it
      */
     static Text ofOne(String rows, String more) {
-      var select = "SELECT " + Claim.COLUMNS + more;
-      var from = ",\n" + NotificationHeaders.COLUMNS_OF_ROW + " FROM (" + rows + ") AS c";
-      return new Text(select + from, select + BOUNDS + from, true);
+      var columns = Claim.COLUMNS + more + ",\n" + NotificationHeaders.COLUMNS_OF_ROW;
+      return new Text("SELECT " + columns + " FROM (" + rows + ") AS c", true);
     }
 
     /** Of any number of rows. */
     static Text ofSeveral(String rows) {
-      var select = "SELECT " + Claim.COLUMNS;
-      var from = " FROM (" + rows + ") AS c";
-      return new Text(select + from, select + BOUNDS_ONCE + from, false);
+      return new Text("SELECT " + Claim.COLUMNS + " FROM (" + rows + ") AS c", false);
     }
   }
 

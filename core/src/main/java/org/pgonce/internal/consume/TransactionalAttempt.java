@@ -247,7 +247,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
       overran();
     } else {
       // It goes back uncounted, unless its settlement is under way, which may still be committed.
-      LostConnection.giveBack(connection);
+      session.closeLost();
       settlement.release(first);
     }
   }
@@ -260,8 +260,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
    */
   private void overran() {
     // Where handlers that do not return hold all connections of the pool, it gets this one back.
-    var lastResort =
-        loop.context.threads().runLater(LAST_RESORT, () -> LostConnection.giveBack(connection));
+    var lastResort = loop.context.threads().runLater(LAST_RESORT, session::closeLost);
     try {
       if (isSingle()) {
         var timeout = loop.subscribed.options().handlerTimeout();

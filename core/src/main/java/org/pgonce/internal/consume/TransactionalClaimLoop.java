@@ -19,6 +19,7 @@ import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
+import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.settle.Reports;
@@ -107,14 +108,15 @@ final class TransactionalClaimLoop extends ClaimLoop {
    */
   private void work(Worker worker, List<TransactionalAttempt> behind) throws SQLException {
     var asked = System.nanoTime();
-    try (var connection = context.dataSource().getConnection()) {
+    try (var borrowed = Borrowed.from(context.dataSource())) {
+      var connection = borrowed.connection();
       reports.waited(WaitCause.CONNECTION, Duration.ofNanos(System.nanoTime() - asked));
       var isFit = false;
       Run run = null;
       try {
         var taken = context.pool().take(connection, longestCall());
         var handlerTimeout = subscribed.options().handlerTimeout();
-        var session = new ClaimSession(connection, taken, handlerTimeout);
+        var session = new ClaimSession(borrowed, taken, handlerTimeout);
         run = new Run(worker, session, mayPrefetch && Pipeline.isPossible(connection), behind);
         do {
           run.next();
@@ -133,7 +135,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
           run.end();
         }
         if (!isFit) {
-          LostConnection.giveBack(connection);
+          borrowed.closeLost();
         }
       }
     }

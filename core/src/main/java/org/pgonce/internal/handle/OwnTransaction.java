@@ -9,6 +9,7 @@ import org.pgonce.Tx.Outcome;
 import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.NotificationHeaders;
 import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.PoolSettings;
@@ -39,7 +40,7 @@ public final class OwnTransaction implements AutoCloseable {
   private volatile @Nullable Begun begun;
   // Set without the lock as well: a cut-off does not wait for a connection that is on its way.
   private volatile @Nullable String unusable;
-  private volatile @Nullable Connection open;
+  private volatile @Nullable Borrowed open;
 
   private final HandlerTx tx;
   private Outcome outcome = Outcome.ROLLED_BACK;
@@ -95,9 +96,10 @@ public final class OwnTransaction implements AutoCloseable {
 
   private Begun begin() throws SQLException {
     try {
-      var own = context.dataSource().getConnection();
-      open = own;
+      var borrowed = Borrowed.from(context.dataSource());
+      open = borrowed;
       requireUsable(); // a cut-off may have come before there was a connection to close
+      var own = borrowed.connection();
       var taken = context.pool().take(own, LEEWAY.plus(handlerTimeout));
       var session = taken.begin(() -> HandlerSession.begin(own, handlerTimeout, token));
       context.backends().add(session.backendPid());
@@ -201,9 +203,8 @@ public final class OwnTransaction implements AutoCloseable {
 
   private void giveBackClosed() {
     var lost = open;
-    open = null;
     if (lost != null) {
-      LostConnection.giveBack(lost);
+      lost.closeLost();
     }
   }
 
@@ -218,9 +219,8 @@ public final class OwnTransaction implements AutoCloseable {
         used.guarded().revoke();
         var own = open;
         if (own != null && !used.guarded().run.isLost()) {
-          own.rollback();
+          used.connection().rollback();
           used.taken().restore();
-          open = null;
           own.close();
         }
       }

@@ -16,8 +16,6 @@ public final class LostConnection {
 
   private static final Logger LOG = LoggerFactory.getLogger(LostConnection.class);
 
-  private static final int MOST_TRIES = 20;
-
   private static final String ENDED = "08006";
 
   // pgjdbc: the server and the settings of the login do not go together.
@@ -106,22 +104,5 @@ public final class LostConnection {
             && pooled.unwrap(PGConnection.class) instanceof Connection driver
         ? driver
         : pooled;
-  }
-
-  /** The same, and gives it back to its pool. Never throws. */
-  public static void giveBack(Connection lost) {
-    abandon(lost);
-    // pgjdbc-ng may throw once for each open statement, before HikariCP takes the connection back.
-    for (var tries = 0; tries < MOST_TRIES; tries++) {
-      try {
-        lost.close();
-        return;
-      } catch (SQLException | RuntimeException e) {
-        LOG.debug("pgonce: a lost connection is given back", e);
-      }
-    }
-    LOG.warn(
-        "pgonce: a lost connection could not be given back in {} tries: its pool may count it as in use, see the exceptions at level DEBUG",
-        MOST_TRIES);
   }
 }

@@ -14,7 +14,6 @@ import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.handle.GuardedConnection;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
-import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
 import org.pgonce.internal.jdbc.Transactions;
 import org.slf4j.Logger;
@@ -95,7 +94,7 @@ public final class TransactionalSettlement extends Settlement {
     } catch (SQLException | RuntimeException transactionLost) {
       LOG.debug("pgonce: the transaction of a failed attempt is lost", transactionLost);
       session.giveUp();
-      LostConnection.giveBack(transaction); // first, so that a pool of one has one to give
+      session.closeLost(); // first, so that a pool of one has one to give
       failLate(claim, failure);
       return;
     }

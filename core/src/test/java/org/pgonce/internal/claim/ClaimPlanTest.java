@@ -14,6 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
+import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.testkit.PgTest;
@@ -57,7 +58,9 @@ class ClaimPlanTest {
   private void claimOften(Connection connection) throws SQLException {
     var session =
         new ClaimSession(
-            connection, pool.take(connection, Duration.ofSeconds(30)), Duration.ofMinutes(5));
+            new Borrowed(connection),
+            pool.take(connection, Duration.ofSeconds(30)),
+            Duration.ofMinutes(5));
     for (var due : new boolean[] {false, true}) {
       for (var i = 0; i < EXECUTIONS; i++) {
         var unused = ClaimStatement.claim(session, 1, due, 0, 1);

@@ -15,6 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
+import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.testkit.PgTest;
@@ -40,7 +41,7 @@ class HandlerSessionTest {
   private Claim claim(Connection connection) throws SQLException {
     return claim(
         new ClaimSession(
-            connection,
+            new Borrowed(connection),
             new PoolSettings().take(connection, Duration.ofSeconds(30)),
             Duration.ofMinutes(5)));
   }
@@ -67,7 +68,7 @@ class HandlerSessionTest {
       }
       var session =
           new ClaimSession(
-              connection,
+              new Borrowed(connection),
               new PoolSettings().take(connection, Duration.ofSeconds(30)),
               Duration.ofMinutes(5));
       for (var claim = 1; claim <= 3; claim++) {
@@ -92,7 +93,7 @@ class HandlerSessionTest {
       }
       var session =
           new ClaimSession(
-              connection,
+              new Borrowed(connection),
               new PoolSettings().take(connection, Duration.ofSeconds(30)),
               Duration.ofMinutes(5));
       for (var context : List.of("null", "'{\"tenant\": \"mine\"}'", "null")) {

@@ -12,7 +12,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.postgresql.PGStatement;
@@ -201,6 +201,6 @@ class RevokedGuardTest {
         .atMost(Duration.ofSeconds(10))
         .until(() -> row.claimableElsewhere() == 1);
     assertThat(row.effects()).isZero();
-    LostConnection.giveBack(row.real()); // as the owner does
+    new Borrowed(row.real()).closeLost(); // as the owner does
   }
 }

@@ -36,7 +36,7 @@ class LostConnectionTest {
   void h42_oneThatItsPoolHasTakenBackIsGivenUpWithoutAWord(TestDatabase database) throws Exception {
     var lost = closedAsPoolsDo(database.dataSource().getConnection());
     LostConnection.abandon(lost);
-    LostConnection.giveBack(lost);
+    new Borrowed(lost).closeLost();
     assertThat(lost.isClosed()).isTrue();
   }
 }
