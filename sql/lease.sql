@@ -44,12 +44,13 @@ $$;
 -- only the row's former lock tells so.
 -- after: new rows have a higher id. Where there is an order or a limit per key, the last five parameters and the last three results are those of
 -- claim_by_key, whether a row was claimed or not.
+-- It waits for nothing but a lock on a whole table, and fails before the library gives up its connection, whose session would stay behind.
 CREATE OR REPLACE FUNCTION pgonce.lease(subscription integer, due boolean, new_token uuid, lease_ms bigint, max_attempts integer,
   key_order text, known_mode text, max_per_key integer DEFAULT NULL, after bigint DEFAULT 0, after_us bigint DEFAULT 0,
   ways text[] DEFAULT '{near}', keys text[] DEFAULT '{}', walk_from text DEFAULT NULL)
 RETURNS TABLE (claimed pgonce.scheduled, spent boolean, died boolean, seen text, busy text[], walked text)
 LANGUAGE plpgsql SECURITY DEFINER ROWS 1
-SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET lock_timeout = '10s'
 AS $$
 DECLARE
   until constant timestamptz := clock_timestamp() + lease_ms * interval '1 millisecond';
