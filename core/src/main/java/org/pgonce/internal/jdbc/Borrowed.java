@@ -9,8 +9,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A connection that goes back to its pool once, by whichever thread comes first: that of a worker,
- * or that which cuts its handler off. HikariCP lends one out again, closed, that two threads have
- * given back at once.
+ * or that which cuts its handler off. HikariCP may lend out again, closed, one that two threads
+ * have given back at once.
  *
  * <p>Thread-safe, as far as giving back goes.
  */
