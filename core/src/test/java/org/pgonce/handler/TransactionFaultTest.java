@@ -32,6 +32,7 @@ import org.pgonce.Publisher;
 import org.pgonce.Tx;
 import org.pgonce.spi.Event;
 import org.pgonce.stage.Events;
+import org.pgonce.stage.Logged;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -328,25 +329,30 @@ class TransactionFaultTest {
         create trigger full_ before insert or update on pgonce.scheduled for each row execute function full();
         """);
     var troubles = new ConcurrentLinkedDeque<Long>();
-    stage
-        .pgonce(
-            PgOnce.builder(stage.dataSource)
-                .observer(
-                    event -> {
-                      if (event instanceof Event.DatabaseTrouble trouble
-                          && trouble.channel().equals(channel.name())) {
-                        troubles.add(System.nanoTime());
-                      }
-                    }))
-        .listen(channel, QUICK.withConcurrency(1), Stage::effect)
-        .start();
-    try (var connection = stage.dataSource.getConnection()) {
-      Publisher.standard().publish(connection, channel, new Order(1, "item"));
+    try (var logged = new Logged()) {
+      stage
+          .pgonce(
+              PgOnce.builder(stage.dataSource)
+                  .observer(
+                      event -> {
+                        if (event instanceof Event.DatabaseTrouble trouble
+                            && trouble.channel().equals(channel.name())) {
+                          troubles.add(System.nanoTime());
+                        }
+                      }))
+          .listen(channel, QUICK.withConcurrency(1), Stage::effect)
+          .start();
+      try (var connection = stage.dataSource.getConnection()) {
+        Publisher.standard().publish(connection, channel, new Order(1, "item"));
+      }
+      stage.awaitSoon(() -> troubles.size() >= 8);
+      // Half of 100, 200, 400, 800, 1000, 1000 and 1000 ms at the least.
+      var eighth = troubles.stream().skip(7).findFirst().orElseThrow();
+      assertThat(Duration.ofNanos(eighth - troubles.getFirst()))
+          .isGreaterThan(Duration.ofSeconds(2));
+      var seconds = Duration.ofNanos(troubles.getLast() - troubles.getFirst()).toSeconds();
+      assertThat(logged.count("cannot claim")).isBetween(1, (int) (2 + seconds / 10));
     }
-    stage.awaitSoon(() -> troubles.size() >= 8);
-    // Half of 100, 200, 400, 800, 1000, 1000 and 1000 ms at the least.
-    var eighth = troubles.stream().skip(7).findFirst().orElseThrow();
-    assertThat(Duration.ofNanos(eighth - troubles.getFirst())).isGreaterThan(Duration.ofSeconds(2));
     stage.database.execute("drop function full cascade");
     stage.awaitNothingWaits();
     assertThat(stage.effects()).isEqualTo(1);

@@ -2,17 +2,12 @@ package org.pgonce.lifecycle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.pgonce.Mode;
@@ -21,6 +16,7 @@ import org.pgonce.Publisher;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 
 /** The worker of a handler that is cut off, and who cuts it off, have the same connection. */
@@ -38,7 +34,9 @@ class StopGivesBackTest {
     var channel = Stage.wokenAlways("cut_off", mode);
     PgOnce.using(stage.dataSource).install(channel);
     var inside = new CountDownLatch(1);
-    var pgonce = stage.pgonce(PgOnce.builder(counted(stage.dataSource)).wakeUpBy());
+    var pgonce =
+        stage.pgonce(
+            PgOnce.builder(TappedSource.over(stage.dataSource, new Counting())).wakeUpBy());
     pgonce
         .listen(
             channel,
@@ -62,37 +60,18 @@ class StopGivesBackTest {
     assertThat(stage.waiting()).isEqualTo(1);
   }
 
-  private DataSource counted(DataSource inner) {
-    return proxy(
-        DataSource.class,
-        (proxy, method, arguments) -> {
-          var result = invoke(inner, method, arguments);
-          return result instanceof Connection real ? counted(real) : result;
-        });
-  }
+  private final class Counting implements TappedSource.Tap {
 
-  private Connection counted(Connection real) {
-    return proxy(
-        Connection.class,
-        (proxy, method, arguments) -> {
-          if (method.getName().equals("close")) {
-            closedBy
-                .computeIfAbsent(real, closed -> ConcurrentHashMap.newKeySet())
-                .add(Thread.currentThread().getName());
-          }
-          return invoke(real, method, arguments);
-        });
-  }
-
-  private static Object invoke(Object target, Method method, Object[] arguments) throws Throwable {
-    try {
-      return method.invoke(target, arguments);
-    } catch (InvocationTargetException e) {
-      throw e.getCause();
+    @Override
+    public String passes(String sql, Connection real) {
+      return sql;
     }
-  }
 
-  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-    return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+    @Override
+    public void closes(Connection real) {
+      closedBy
+          .computeIfAbsent(real, closed -> ConcurrentHashMap.newKeySet())
+          .add(Thread.currentThread().getName());
+    }
   }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.QUICK;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -13,6 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.PgOnce;
 import org.pgonce.spi.Event;
 import org.pgonce.stage.Events;
+import org.pgonce.stage.Logged;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.testkit.Login;
@@ -86,6 +88,33 @@ class PollFaultTest {
       stage.awaitSoon(() -> stage.effects() == 1);
       assertThat(events.of(Event.DatabaseTrouble.class))
           .anySatisfy(trouble -> assertThat(trouble.toString()).contains("the driver broke"));
+    }
+  }
+
+  @Test
+  void h60_pollsThatFailAreToldOfEachTimeAndLoggedOnceInTenSeconds(TestDatabase database)
+      throws Exception {
+    TappedSource.Tap breaks =
+        (sql, real) -> {
+          if (sql.contains("FROM pgonce.poll(")) {
+            throw new SQLException("the disk is full", "53100");
+          }
+          return sql;
+        };
+    var events = new Events();
+    var begun = System.nanoTime();
+    try (var stage = new Stage(database);
+        var logged = new Logged();
+        var pgonce =
+            PgOnce.builder(TappedSource.over(stage.dataSource, breaks))
+                .wakeUpBy()
+                .observer(events)
+                .build()) {
+      pgonce.listen(ORDERS, QUICK, Stage::effect).start();
+      stage.awaitWithin(
+          Duration.ofSeconds(20), () -> events.of(Event.DatabaseTrouble.class).size() >= 4);
+      var seconds = Duration.ofNanos(System.nanoTime() - begun).toSeconds();
+      assertThat(logged.count("the poll failed")).isBetween(1, (int) (1 + seconds / 10));
     }
   }
 

@@ -15,7 +15,7 @@ import javax.sql.DataSource;
  */
 public final class TappedSource {
 
-  /** Sees each statement on its way. */
+  /** Sees each statement on its way, and the end. */
   @FunctionalInterface
   public interface Tap {
     /**
@@ -25,6 +25,9 @@ public final class TappedSource {
      * @return the text that takes its place
      */
     String passes(String sql, Connection real) throws SQLException;
+
+    /** The connection is about to be closed, by this thread. */
+    default void closes(Connection real) {}
   }
 
   private TappedSource() {}
@@ -48,6 +51,9 @@ public final class TappedSource {
       var name = method.getName();
       if (name.equals("commit") || (name.equals("rollback") && arguments == null)) {
         tap.passes(name.equals("commit") ? "COMMIT" : "ROLLBACK", real);
+      }
+      if (name.equals("close") && target == real) {
+        tap.closes(real);
       }
       var takesSql = name.startsWith("prepare") || name.startsWith("execute");
       if (takesSql && arguments != null && arguments[0] instanceof String sql) {

@@ -12,8 +12,8 @@ import java.util.function.Supplier;
 import org.pgonce.Backoff;
 import org.pgonce.internal.concurrent.RepeatedTask;
 import org.pgonce.internal.concurrent.Throttle;
-import org.pgonce.internal.context.DatabaseTrouble;
 import org.pgonce.internal.context.ListenerContext;
+import org.pgonce.internal.context.RepeatedTrouble;
 import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.listen.ListenStatus;
 import org.pgonce.internal.store.Installed;
@@ -85,7 +85,7 @@ public final class Poll {
   private boolean wasWhole;
   private long fastUntil = begunAt;
   private final Throttle queueWarnings = new Throttle(BETWEEN_WARNINGS);
-  private final DatabaseTrouble trouble;
+  private final RepeatedTrouble trouble;
 
   /**
    * @param interval between two polls where nothing asks for one
@@ -97,7 +97,7 @@ public final class Poll {
     var listener = UUID.randomUUID().toString();
     this.housekeeping = new Housekeeping(context, listener);
     this.entry = new RegistryEntry(context, listener, listening, housekeeping);
-    this.trouble = new DatabaseTrouble("the poll failed", "", context.observer());
+    this.trouble = new RepeatedTrouble("the poll failed", "", context.observer());
     this.polls = new RepeatedTask(context.threads(), this::take);
   }
 

@@ -6,7 +6,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.internal.claim.Claim;
 import org.pgonce.internal.concurrent.Throttle;
-import org.pgonce.internal.context.DatabaseTrouble;
+import org.pgonce.internal.context.RepeatedTrouble;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.FailureTrace;
 import org.pgonce.spi.Event;
@@ -23,7 +23,7 @@ public final class Reports {
   private static final Duration BETWEEN_PUT_BACKS = Duration.ofMinutes(1);
 
   private final Throttle putBacks = new Throttle(BETWEEN_PUT_BACKS);
-  private final DatabaseTrouble trouble;
+  private final RepeatedTrouble trouble;
   private final Registration<?> subscribed;
   private final String channel; // for the log
   private final Observer observer;
@@ -37,7 +37,7 @@ public final class Reports {
     this.channel = subscribed.label();
     this.observer = observer;
     this.trouble =
-        new DatabaseTrouble("channel " + channel + " cannot claim", subscribed.name(), observer);
+        new RepeatedTrouble("channel " + channel + " cannot claim", subscribed.name(), observer);
     this.pollWithin = pollWithin;
   }
 

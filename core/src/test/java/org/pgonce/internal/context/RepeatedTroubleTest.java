@@ -11,7 +11,7 @@ import org.pgonce.internal.concurrent.Throttle;
 import org.pgonce.spi.Event;
 
 /** What is told of a database that does not answer. */
-class DatabaseTroubleTest {
+class RepeatedTroubleTest {
 
   private final SQLException noAnswer =
       new SQLException(
@@ -20,7 +20,7 @@ class DatabaseTroubleTest {
   @Test
   void api_theObserverHearsOfEachWithItsCause() {
     var heard = new ArrayList<Event>();
-    var trouble = new DatabaseTrouble("the poll failed", "orders", heard::add);
+    var trouble = new RepeatedTrouble("the poll failed", "orders", heard::add);
     trouble.tell(noAnswer);
     trouble.tell(noAnswer);
     assertThat(heard)

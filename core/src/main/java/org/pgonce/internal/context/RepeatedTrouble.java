@@ -12,9 +12,9 @@ import org.slf4j.LoggerFactory;
  * Tells of what cannot be asked of the database, and is tried again within a second: the observer
  * each time, the log now and then. Thread-safe.
  */
-public final class DatabaseTrouble {
+public final class RepeatedTrouble {
 
-  private static final Logger LOG = LoggerFactory.getLogger(DatabaseTrouble.class);
+  private static final Logger LOG = LoggerFactory.getLogger(RepeatedTrouble.class);
 
   private static final Duration BETWEEN_WARNINGS = Duration.ofSeconds(10);
 
@@ -27,7 +27,7 @@ public final class DatabaseTrouble {
    * @param what has failed, in words for the log
    * @param channel whose trouble it is; empty if it is that of all
    */
-  public DatabaseTrouble(String what, String channel, Observer observer) {
+  public RepeatedTrouble(String what, String channel, Observer observer) {
     this.what = what;
     this.channel = channel;
     this.observer = observer;
