@@ -48,7 +48,8 @@ public final class ClaimSession {
   private static final String BOUND =
       """
       SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', ?, true),
-             pg_catalog.set_config('client_connection_check_interval', ?, true)""";
+             pg_catalog.set_config('client_connection_check_interval', ?, true),
+             pg_catalog.pg_backend_pid() AS pid""";
 
   private final Borrowed borrowed;
   private final PoolSettings.Taken taken;
@@ -61,8 +62,14 @@ public final class ClaimSession {
    * @param idle its idle_in_transaction_session_timeout within the transaction of a claim
    * @param hasContext whether its settings have a context
    */
-  private record Known(
-      HandlerSession holder, String idle, String clientCheck, boolean hasContext) {}
+  private record Known(HandlerSession holder, String idle, String clientCheck, boolean hasContext) {
+
+    Known in(int backendPid) {
+      return holder.backendPid() == backendPid
+          ? this
+          : new Known(holder.in(backendPid), idle, clientCheck, hasContext);
+    }
+  }
 
   /**
    * Of a connection that is outside a transaction.
@@ -123,7 +130,7 @@ public final class ClaimSession {
   <R> Pipeline.Sent<R> addTo(
       Pipeline message, ClaimStatement.Text text, Pipeline.Binding parameters, Reader<R> reader) {
     var isFirst = known == null;
-    message.add(isFirst ? new ReadSession() : new BoundSession(known()));
+    message.add(isFirst ? new ReadSession() : new BoundSession());
     var claimed = message.add(rows(text, isFirst, parameters, reader));
     if (text.isOne()) {
       message.add(HandlerSavepoint.SET);
@@ -161,8 +168,11 @@ public final class ClaimSession {
     }
   }
 
-  /** Before the claim, not in it: the client check is armed when a command begins. */
-  private record BoundSession(Known known) implements Pipeline.Part<Boolean> {
+  /**
+   * Before the claim, not in it: the client check is armed when a command begins. Behind a
+   * transaction pooler each transaction may have another process of the server.
+   */
+  private final class BoundSession implements Pipeline.Part<Boolean> {
 
     @Override
     public String sql() {
@@ -171,13 +181,17 @@ public final class ClaimSession {
 
     @Override
     public void bind(PreparedStatement statement, int first) throws SQLException {
-      statement.setString(first, known.idle());
-      statement.setString(first + 1, known.clientCheck());
+      statement.setString(first, known().idle());
+      statement.setString(first + 1, known().clientCheck());
     }
 
     @Override
-    public Boolean read(Statement executed) {
-      return true;
+    public Boolean read(Statement executed) throws SQLException {
+      try (var row = executed.getResultSet()) {
+        row.next();
+        known = known().in(row.getInt("pid"));
+        return true;
+      }
     }
   }
 

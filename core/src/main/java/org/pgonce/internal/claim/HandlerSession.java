@@ -62,6 +62,10 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
   private static final String AS_LOGIN_ROLE = "SELECT pg_catalog.set_config('role', 'none', true)";
   private static final String UNDO = "ROLLBACK TO SAVEPOINT pgonce_terminate";
 
+  HandlerSession in(int otherPid) {
+    return new HandlerSession(otherPid, idleTimeout, settings);
+  }
+
   HandlerSession withoutSavepoint() {
     return new HandlerSession(backendPid, idleTimeout, null);
   }

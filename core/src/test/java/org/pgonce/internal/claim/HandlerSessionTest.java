@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -18,6 +19,7 @@ import org.pgonce.PgOnce;
 import org.pgonce.internal.jdbc.Borrowed;
 import org.pgonce.internal.jdbc.PoolSettings;
 import org.pgonce.stage.PgOnceInstalled;
+import org.pgonce.testkit.PgBouncer;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -115,6 +117,39 @@ class HandlerSessionTest {
         var row = statement.executeQuery("select current_setting('pgonce.context')")) {
       row.next();
       return row.getString(1);
+    }
+  }
+
+  /** There each transaction may have another session. */
+  @Test
+  void h49_behindAPoolerTheHolderIsTheSessionOfThisClaim(TestDatabase database) throws Exception {
+    try (var pooler = PgBouncer.start(database, "transaction")) {
+      var login = pooler.login(database);
+      var url = login.jdbcUrl() + "?prepareThreshold=0";
+      try (var mine = DriverManager.getConnection(url, login.user(), login.password());
+          var other = DriverManager.getConnection(url, login.user(), login.password())) {
+        var session =
+            new ClaimSession(
+                new Borrowed(mine),
+                new PoolSettings().take(mine, Duration.ofSeconds(30)),
+                Duration.ofMinutes(5));
+        var first = claim(session).holder().backendPid();
+        mine.rollback();
+        other.setAutoCommit(false);
+        assertThat(pid(other)).isEqualTo(first);
+
+        var second = claim(session).holder().backendPid();
+
+        assertThat(second).isEqualTo(pid(mine)).isNotEqualTo(first);
+      }
+    }
+  }
+
+  private static int pid(Connection connection) throws SQLException {
+    try (var statement = connection.createStatement();
+        var row = statement.executeQuery("select pg_backend_pid()")) {
+      row.next();
+      return row.getInt(1);
     }
   }
 
