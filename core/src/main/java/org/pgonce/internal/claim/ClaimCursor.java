@@ -104,6 +104,7 @@ public final class ClaimCursor {
   /** The poll has found a row: the next claim looks at all. */
   public synchronized void polled() {
     wholeFrom = System.nanoTime();
+    whole = null; // one that is under way may have begun before the row was there
   }
 
   /** Claimed rows are free again: the next claims begin with the first. */

@@ -203,4 +203,14 @@ class ClaimCursorTest {
     cursor.ended(whole(), 7);
     assertThat(cursor.after()).isEqualTo(7);
   }
+
+  /** A row may have been committed behind the snapshot of the one that is under way. */
+  @Test
+  void h71_thePollHasTheNextClaimLookAtTheWholeThoughOneIsUnderWay() {
+    var busy = whole();
+    cursor.polled();
+    cursor.ended(busy, 0);
+
+    assertThat(cursor.begin().isWhole()).isTrue();
+  }
 }
