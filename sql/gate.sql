@@ -90,7 +90,7 @@ $$;
 -- Opens the gate for half a second, for a process that claims every 2 ms from now on. Returns its value; 0 if another process has opened it; null if
 -- this process may not.
 CREATE OR REPLACE FUNCTION pgonce.open_gate(channel_name text, listened integer[]) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
 DECLARE
   value constant bigint := pg_sequence_last_value(pgonce.gate_of(channel_name));
@@ -106,7 +106,7 @@ $$;
 
 -- Keeps the gate open for half a second more. Returns the new value; null if another process has set the gate since, or it may not be open.
 CREATE OR REPLACE FUNCTION pgonce.renew_gate(channel_name text, listened integer[], mine bigint) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
 BEGIN
   IF pg_sequence_last_value(pgonce.gate_of(channel_name)) IS DISTINCT FROM mine OR NOT pgonce_private.may_open_gate(channel_name, listened) THEN
@@ -118,7 +118,7 @@ $$;
 
 -- Closes the gate, unless another process has set it since. The process claims afterwards.
 CREATE OR REPLACE FUNCTION pgonce.close_gate(channel_name text, mine bigint) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
 BEGIN
   -- As in set_gate.

@@ -134,13 +134,14 @@ $$;
 -- other claim has taken the row, another row of its order key, or its permit since: a second statement looks behind the locks. Of two rows that had the
 -- same permit one after the other, the later one goes on.
 CREATE OR REPLACE FUNCTION pgonce.renew(subscription integer, ids bigint[], tokens uuid[], lease_ms bigint) RETURNS SETOF uuid
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET lock_timeout = '10s'
 AS $$
 DECLARE
   mine bigint[];
   now timestamptz;
 BEGIN
-  PERFORM pgonce.bound_idle(least(greatest(lease_ms / 3, 1000), 30000)); -- its process tries again on another connection after that time
+  -- Its process tries again on another connection after that time.
+  PERFORM pgonce.bound_idle(least(greatest(lease_ms / 3, 1000), 30000));
   -- The rows first, in one order: a renewal that got no answer may have them, and their keys, until it ends. OFFSET 0 keeps the condition on keys
   -- behind the locks: PostgreSQL would ask it of the rows before.
   SELECT array_agg(l.id) INTO mine

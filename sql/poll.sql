@@ -28,12 +28,12 @@ AS $$
    ORDER BY s.id, uuid_hash_extended(l.id, s.id), l.id
 $$;
 
--- A process starts to listen.
+-- A process starts to listen. It may be there already: a commit of which the process never heard may become visible later.
 CREATE OR REPLACE FUNCTION pgonce.listener_starts(
   listener uuid, instance text, subscriptions integer[], listens_by text, silence_ms bigint, backend integer DEFAULT NULL,
   workers integer[] DEFAULT '{}')
 RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
 DECLARE
   copied constant text := pgonce.copy_of_another();
@@ -43,14 +43,15 @@ BEGIN
   END IF;
   PERFORM pgonce.bound_idle(30000);
   INSERT INTO pgonce.listener (id, instance, subscriptions, workers, listens_by, backend, silence)
-  VALUES (listener, instance, subscriptions, workers, listens_by, backend, silence_ms * interval '1 millisecond');
+  VALUES (listener, instance, subscriptions, workers, listens_by, backend, silence_ms * interval '1 millisecond')
+  ON CONFLICT (id) DO NOTHING;
   PERFORM pgonce_private.fit_gates(subscriptions);
 END
 $$;
 
 -- A process stops. Rows of other processes may have waited for keys of its rows: these processes claim again.
 CREATE OR REPLACE FUNCTION pgonce.listener_stops(listener uuid) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
 DECLARE
   gone pgonce.listener;

@@ -9,7 +9,7 @@ SET ROLE pgonce_owner;
 -- Takes permits to begin handling: at most the wanted number, and only those that are free by now. Permits that nobody took expire after a tenth of a
 -- second. wait_ms: how long until the next permit is free, if none was.
 CREATE OR REPLACE FUNCTION pgonce.take_rate_permits(subscription integer, wanted integer) RETURNS TABLE (granted integer, wait_ms bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
 DECLARE
   rate integer;

@@ -1,6 +1,7 @@
 package org.pgonce.lifecycle;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.pgonce.stage.Stage.ORDERS;
 
@@ -175,5 +176,31 @@ class StartFaultTest {
     stage.awaitSoon(() -> pgonce.stop(Duration.ZERO) && starting.isDone());
     assertThatThrownBy(() -> starting.get(Stage.SOON.toSeconds(), TimeUnit.SECONDS))
         .isInstanceOf(Exception.class);
+  }
+
+  /** As when a synchronous standby was away, and the listener had given up its first try. */
+  @Test
+  void h68_anEntryThatIsCommittedAfterItWasGivenUpIsNoObstacle() throws Exception {
+    var id = "00000000-0000-0000-0000-000000000001";
+    var enter = "select pgonce.listener_starts('" + id + "', 'me', '{}', 'polling', 5000)";
+    try (var first = stage.dataSource.getConnection();
+        var statement = first.createStatement()) {
+      first.setAutoCommit(false);
+      statement.execute(enter);
+      var second =
+          CompletableFuture.runAsync(
+              () -> assertThatCode(() -> stage.database.execute(enter)).doesNotThrowAnyException());
+      stage.awaitSoon(
+          () ->
+              stage.database.queryLong(
+                      "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+                  == 1);
+      first.commit();
+      second.get(20, TimeUnit.SECONDS);
+    }
+    assertThat(
+            stage.database.queryLong(
+                "select count(*) from pgonce.listener where id = '" + id + "'"))
+        .isEqualTo(1);
   }
 }

@@ -36,7 +36,7 @@ public record ListenerContext(
     Quarantine quarantine,
     Set<Integer> backends) {
 
-  // What a listener asks for is a few index look-ups, and waits for locks that last 5 s at most.
+  // What a listener asks for is a few index look-ups. Its functions give up a lock after 10 s.
   private static final Duration LONGEST_CALL = Duration.ofSeconds(30);
 
   public ListenerContext(

@@ -164,6 +164,12 @@ public final class NotificationListener implements AutoCloseable {
         poolers = 0;
       }
       return ListenFailure.polling("the listener is closed");
+    } catch (InterruptedException e) {
+      if (!open) {
+        throw e;
+      }
+      // By an observer, perhaps. Nobody else would listen again.
+      return new ListenFailure(Kind.FAILED, "somebody interrupted the thread that listens", e);
     } catch (ListenFailure e) {
       return e;
     } catch (RuntimeException | Error e) { // the thread must not end without a word

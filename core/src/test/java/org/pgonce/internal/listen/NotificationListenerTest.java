@@ -312,6 +312,25 @@ class NotificationListenerTest {
   }
 
   @Test
+  void h60_aCallbackThatInterruptsItsThreadDoesNotEndListening() {
+    var times = new AtomicInteger();
+    var interrupting =
+        new Witness() {
+          @Override
+          public void listening() {
+            super.listening();
+            if (times.incrementAndGet() == 1) {
+              Thread.currentThread().interrupt();
+            }
+          }
+        };
+    try (var listener =
+        Listeners.started(remembering(), Addresses.of(database), interrupting, "orders")) {
+      await().atMost(Duration.ofSeconds(20)).until(() -> times.get() >= 2);
+    }
+  }
+
+  @Test
   void closingWhileItConnectsToNobodyIsPrompt() {
     proxy.silence();
     var listener = patientListenerThroughProxy("orders");
