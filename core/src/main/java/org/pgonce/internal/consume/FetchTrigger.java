@@ -264,8 +264,8 @@ final class FetchTrigger {
     }
     var planned = Math.max(at, restUntil);
     if (planned < timerAt) {
-      timerAt = planned;
       timer.accept(Duration.ofNanos(Math.max(0, planned - now())), () -> fire(planned));
+      timerAt = planned;
     }
   }
 

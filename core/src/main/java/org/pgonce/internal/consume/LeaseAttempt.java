@@ -104,15 +104,21 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
             || !(LostConnection.isLikely(e) || LOCK_NOT_AVAILABLE.equals(e.getSQLState()))
             || slot.isCutOff()
             || now - end > 0) {
-          throw isAtMostOnce()
-              ? new UnknownOutcomeException(
-                  "its handler returned, but that could not be recorded: " + Failures.inWords(e), e)
-              : e;
+          throw isAtMostOnce() ? notRecorded(e) : e;
         }
         LOG.debug("pgonce: the end of {} could not be recorded yet", claim, e);
       }
-      Thread.sleep(PAUSES.after(failures).toMillis());
+      try {
+        Thread.sleep(PAUSES.after(failures).toMillis());
+      } catch (InterruptedException e) {
+        throw isAtMostOnce() ? notRecorded(e) : e;
+      }
     }
+  }
+
+  private static UnknownOutcomeException notRecorded(Exception cause) {
+    return new UnknownOutcomeException(
+        "its handler returned, but that could not be recorded: " + Failures.inWords(cause), cause);
   }
 
   /** Runs what the handler registered. The slot's {@link WorkerSlots.Slot#end} comes before it. */

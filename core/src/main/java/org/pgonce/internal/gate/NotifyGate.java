@@ -19,9 +19,9 @@ import org.slf4j.LoggerFactory;
  * process renews the gate every 50 ms while there is enough to do, and closes it otherwise.
  *
  * <p>Order matters: it opens the gate, then claims; it closes the gate, then claims several times
- * over half a second. A row whose writer read an open gate and commits later than that is found by
- * the poll. If two processes open the gate at once, the first to renew it finds the other's value,
- * and stops. {@code models/} has this as a model.
+ * over half a second, but for a process that stops. A row whose writer read an open gate and
+ * commits later than that is found by the poll. If two processes open the gate at once, the first
+ * to renew it finds the other's value, and stops. {@code models/} has this as a model.
  *
  * <p>Only a process that answers wake-ups at once opens the gate. Thread-safe.
  *

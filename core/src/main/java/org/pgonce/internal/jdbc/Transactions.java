@@ -105,7 +105,9 @@ public final class Transactions {
   }
 
   private <R> R runOnce(Work<R> work) throws SQLException {
-    try (var connection = dataSource.getConnection()) {
+    var borrowed = Borrowed.from(dataSource);
+    try {
+      var connection = borrowed.connection();
       var taken = pool.take(connection, longestCall);
       try {
         var result =
@@ -119,13 +121,24 @@ public final class Transactions {
         return result;
       } catch (SQLException | RuntimeException | Error e) {
         // Behind an Error the driver may be amid a message.
-        if (e instanceof Error || LostConnection.isToldBy(e)) {
+        if (e instanceof Error || (e instanceof SQLException sql && LostConnection.isLikely(sql))) {
           LostConnection.abandon(connection);
         } else {
           rollBack(connection, taken);
         }
         throw e;
       }
+    } finally {
+      giveBack(borrowed);
+    }
+  }
+
+  /** What was committed or rolled back by then stays so, whatever the pool says. */
+  private static void giveBack(Borrowed borrowed) {
+    try {
+      borrowed.close();
+    } catch (SQLException | RuntimeException e) {
+      LOG.debug("pgonce: a connection could not be given back", e);
     }
   }
 
