@@ -105,6 +105,24 @@ class LostConnectionTest {
     assertThat(stage.effects()).isEqualTo(3);
   }
 
+  /** A claim has found nothing that is free, and its end is not answered. */
+  @Tag("all")
+  @Test
+  void h49_aRollbackThatIsNotAnsweredHoldsItsWorkerNoLongerThanAClaim() throws Exception {
+    pool.getHikariConfigMXBean().setMaximumPoolSize(3);
+    stage.publish(1);
+    try (var other = stage.dataSource.getConnection();
+        var statement = other.createStatement()) {
+      other.setAutoCommit(false);
+      statement.execute("select from pgonce.notification where subscription_id > 0 for update");
+      var rollback = proxy.holdAnswerTo("ROLLBACK");
+      stage.pgonce(PgOnce.builder(pool)).listen(ORDERS, ONE_AT_A_TIME, Stage::effect).start();
+      rollback.awaitSprung(SOON);
+      other.rollback();
+    }
+    await().atMost(Duration.ofSeconds(60)).until(() -> stage.effects() == 1);
+  }
+
   /** HikariCP would warn, with a stack trace for each, of connections that come back closed. */
   @Test
   void aConnectionIsKeptWhoseClaimTheServerRefuses() throws Exception {

@@ -115,6 +115,11 @@ public final class ClaimSession {
     known = null;
   }
 
+  /** What follows may take as long as a handler, and no longer as long as a claim. */
+  public void handlerBegins() throws SQLException {
+    taken.allowLongest();
+  }
+
   @FunctionalInterface
   interface Reader<R> {
     R read(ResultSet row, HandlerSession holder) throws SQLException;

@@ -15,7 +15,6 @@ import org.pgonce.internal.claim.ClaimCursor;
 import org.pgonce.internal.claim.ClaimCursors;
 import org.pgonce.internal.claim.ClaimSession;
 import org.pgonce.internal.claim.ClaimStatement;
-import org.pgonce.internal.claim.HandlerSession;
 import org.pgonce.internal.claim.RowsBehind;
 import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
@@ -150,7 +149,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
     private final Prefetch prefetch;
     private final Supplier<Pipeline.@Nullable Next> next;
     private final List<TransactionalAttempt> behind;
-    private @Nullable HandlerSession holder;
+    private int backend; // 0 before the first claim
 
     Run(
         Worker worker,
@@ -201,19 +200,25 @@ final class TransactionalClaimLoop extends ClaimLoop {
 
     /** Its session is no longer one that handlers work in. */
     void end() {
-      if (holder != null) {
-        context.backends().remove(holder.backendPid());
+      context.backends().remove(backend);
+    }
+
+    /** Behind a transaction pooler it may be another one with each claim. */
+    private void worksIn(int newBackend) {
+      if (newBackend != backend) {
+        end();
+        backend = newBackend;
+        context.backends().add(backend);
       }
     }
 
     private void handle(List<Claim> claims, int most) throws SQLException {
-      if (holder == null && !claims.isEmpty()) {
-        holder = Objects.requireNonNull(claims.get(0).holder());
-        context.backends().add(holder.backendPid());
-      }
       if (claims.isEmpty()) {
         connection.rollback();
-      } else if (!worker.mayBegin()) {
+        return;
+      }
+      worksIn(Objects.requireNonNull(claims.get(0).holder()).backendPid());
+      if (!worker.mayBegin()) {
         giveBack();
       } else if (claims.size() == 1) {
         handleSingle(claims.get(0));
@@ -244,6 +249,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
       var clear = claim.suspect() ? suspected(claim) : claim;
       if (clear != null) {
         var attempt = attempt(List.of(clear), next);
+        session.handlerBegins();
         if (worker.begin(attempt, 1)) {
           runSingle(attempt);
           return;
@@ -308,6 +314,7 @@ final class TransactionalClaimLoop extends ClaimLoop {
         return;
       }
       var attempt = attempt(untried, () -> null);
+      session.handlerBegins();
       if (!worker.begin(attempt, untried.size())) {
         giveBack();
         return;

@@ -176,15 +176,18 @@ public final class PoolSettings {
      * it can: one of the driver's own is answered by itself, and that wakes this thread before the
      * rest is there, which costs a tenth of the time from commit to handler.
      *
-     * @param longest bounds it; after a failure it bounds what follows, until {@link #restore}
+     * @param longest bounds it, and what follows until {@link #allowLongest} or {@link #restore}
      * @param parts adds to the message what follows BEGIN, at each call
      */
     public <R> R begin(Duration longest, Function<Pipeline, Pipeline.Sent<R>> parts)
         throws SQLException {
       setNetworkTimeout(shorter(longest));
-      var result = sendsBegin ? again(() -> sendWithBegin(parts)) : begin(() -> send(parts));
+      return sendsBegin ? again(() -> sendWithBegin(parts)) : begin(() -> send(parts));
+    }
+
+    /** Each answer may take as long again as the connection was taken for. Sends nothing. */
+    public void allowLongest() throws SQLException {
       setNetworkTimeout(longestMs);
-      return result;
     }
 
     private <R> R sendWithBegin(Function<Pipeline, Pipeline.Sent<R>> parts) throws SQLException {
