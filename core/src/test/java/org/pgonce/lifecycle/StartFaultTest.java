@@ -21,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.UnreachableException;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.testkit.FaultProxy;
@@ -153,6 +154,40 @@ class StartFaultTest {
         stage.dataSource,
         Channel.of("orders", Stage.Order.class, Mode.AT_LEAST_ONCE),
         "installed with mode");
+  }
+
+  /** A pool that is asked for a connection says that it has none, and keeps why as the cause. */
+  @Test
+  void h68_aPoolDoesNotHideWhatSomebodyHasToMend() throws Exception {
+    var role = stage.database.loginRole("worker");
+    try (var lazy = new HikariDataSource()) {
+      lazy.setJdbcUrl(role.jdbcUrl());
+      lazy.setUsername(role.user());
+      lazy.setPassword("wrong");
+      lazy.setInitializationFailTimeout(-1);
+      lazy.setConnectionTimeout(1000);
+      assertFailsAtOnce(lazy, ORDERS, "password authentication failed");
+    }
+  }
+
+  @Test
+  void h68_aStartThatMeetsALockedTableSaysSoAndLeavesNoSession() throws Exception {
+    var pgonce = stage.pgonce(PgOnce.builder(stage.dataSource).startTimeout(Duration.ZERO));
+    pgonce.listen(ORDERS, Stage::effect);
+    try (var other = stage.database.dataSource().getConnection();
+        var statement = other.createStatement()) {
+      other.setAutoCommit(false);
+      statement.execute("lock table pgonce.schema_version in access exclusive mode");
+      assertThatThrownBy(pgonce::start)
+          .isInstanceOf(UnreachableException.class)
+          .hasMessageContaining("who locks tables of schema pgonce");
+      assertThat(
+              stage.database.queryLong(
+                  "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"))
+          .isZero();
+    }
+    pgonce.start();
+    assertItHandles();
   }
 
   /** By a time for the start that no test waits for. */

@@ -99,7 +99,22 @@ class StartTest {
                 + role.user())
         .hasMessageContaining("may not claim from pgonce.notification and pgonce.scheduled: GRANT")
         .extracting(failure -> failure.getMessage().lines().toList(), as(LIST))
-        .hasSize(5);
+        .hasSize(6);
+  }
+
+  @Test
+  void h34_aRightThatTheListenerRoleHasLostIsNoReasonToGrantTheRoleAgain() throws Exception {
+    var role = stage.database.loginRole("worker", "pgonce_listener");
+    stage.database.execute(
+        "revoke execute on all functions in schema pgonce from pgonce_listener; revoke select on pgonce.schema_version from pgonce_listener");
+    var pgonce = stage.pgonce(role.unpooled());
+    pgonce.listen(ORDERS, Stage::effect);
+    assertThatThrownBy(pgonce::start)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("may not execute bound_idle, bury")
+        .hasMessageContaining("may not read the version in pgonce.schema_version")
+        .hasMessageContaining("has lost this right: call PgOnce.install as a superuser")
+        .hasMessageNotContaining("GRANT");
   }
 
   @Test

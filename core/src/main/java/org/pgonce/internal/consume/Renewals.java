@@ -92,7 +92,7 @@ final class Renewals {
     } catch (SQLException | RuntimeException e) {
       LOG.warn(
           "pgonce: {} leases of channel {} could not be renewed ({}); tried again in {} ms",
-          held.size(),
+          now.size(),
           subscribed.label(),
           Failures.inWords(e),
           afterFailure.toMillis());

@@ -38,7 +38,7 @@ public final class RepeatedTrouble {
     if (warnings.permits()) {
       LOG.warn(
           "pgonce: {}: {}; it is tried again within a second, nothing is lost, and this is said once in {} s at the most. If it goes on, look whether"
-              + " the server can be reached, whether its disk is full, and who locks tables of schema pgonce (pg_locks)",
+              + " the server can be reached, whether its disk is full, who locks tables of schema pgonce (pg_locks), and whether the role has lost rights",
           what,
           reason,
           BETWEEN_WARNINGS.toSeconds());

@@ -41,19 +41,30 @@ public final class Failures {
 
   /**
    * One line: the exception's class and message. Of a database error only the primary message is
-   * kept: its detail quotes the values of the row, as in «Key (email)=(…) already exists». Never
-   * throws, whatever the exception's own methods do.
+   * kept: its detail quotes the values of the row, as in «Key (email)=(…) already exists». Pools
+   * and frameworks wrap what the driver says: then with that. Never throws, whatever the
+   * exception's own methods do.
    */
   public static String inWords(Throwable failure) {
     return line(
         failure,
         () -> {
           var words = failure.getClass().getName() + ": " + message(failure);
-          var cause = failure.getCause();
-          return cause instanceof SQLException && !(failure instanceof SQLException)
-              ? words + "; caused by " + cause.getClass().getName() + ": " + message(cause)
-              : words;
+          var cause = said(failure);
+          return cause == failure
+              ? words
+              : words + "; caused by " + cause.getClass().getName() + ": " + message(cause);
         });
+  }
+
+  /** The driver's failure, or itself if it is that, or has none. */
+  private static Throwable said(Throwable failure) {
+    return failure instanceof PSQLException
+        ? failure
+        : causes(failure)
+            .filter(SQLException.class::isInstance)
+            .reduce((outer, inner) -> inner)
+            .orElse(failure);
   }
 
   /** As {@link #inWords}, without the exception's class; never empty. */

@@ -13,6 +13,7 @@ import org.pgonce.internal.context.ListenerContext;
 import org.pgonce.internal.handle.Registration;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.internal.store.Installed;
 import org.pgonce.internal.store.PinnedPath;
 import org.pgonce.internal.store.Rights;
@@ -28,6 +29,11 @@ final class StartCheck {
 
   private static final Backoff BETWEEN_TRIES =
       new Backoff(Duration.ofMillis(100), Duration.ofSeconds(1));
+
+  private static final String BOUND_THE_WAIT =
+      "SELECT pg_catalog.set_config('lock_timeout', '10s', true)";
+  private static final String LOCK_NOT_AVAILABLE = "55P03";
+  private static final String LOCKED = ". Look who locks tables of schema pgonce (pg_locks)";
 
   private final ListenerContext context;
   private final List<Registration<?>> registrations;
@@ -56,16 +62,18 @@ final class StartCheck {
         return context.transactions().run(this::check);
       } catch (SQLException e) {
         var left = end - System.nanoTime();
-        var mayPass = LostConnection.mayPass(e);
+        var isLocked = LOCK_NOT_AVAILABLE.equals(e.getSQLState());
+        var mayPass = isLocked || LostConnection.mayPass(e);
+        var reason = Failures.inWords(e) + (isLocked ? LOCKED : "");
         if (!mayPass || left < 0 || givenUp.getAsBoolean()) {
           var message =
               "pgonce cannot start%s, the database cannot be asked: %s"
-                  .formatted(toListen(), Failures.inWords(e));
+                  .formatted(toListen(), reason);
           throw mayPass ? new UnreachableException(message, e) : new PgOnceException(message, e);
         }
         LOG.warn(
             "pgonce: the database could not be asked at the start ({}); it is tried again for up to {} ms",
-            Failures.inWords(e),
+            reason,
             left / 1_000_000);
         LOG.debug("pgonce: the failure in full", e);
       }
@@ -75,6 +83,7 @@ final class StartCheck {
 
   private List<Registration<?>> check(Connection connection) throws SQLException {
     PinnedPath.pin(connection);
+    Statements.execute(connection, BOUND_THE_WAIT);
     refuseIf(
         registrations.isEmpty()
             ? Rights.publishingProblems(connection)

@@ -34,26 +34,38 @@ public final class Rights {
 
   private static final String PUBLISHING = SCHEMA.formatted("pgonce_publisher");
 
+  // A role that is a member already gains nothing by being made one.
+  private static final String REMEDY =
+      """
+      (SELECT CASE WHEN bool_or(pg_has_role(current_user, r.oid, 'USAGE'))
+                THEN 'pgonce_listener, of which it is a member, has lost this right: call PgOnce.install as a superuser, or run the files of sql/ again'
+                ELSE format('GRANT pgonce_listener TO %I', current_user) END
+         FROM pg_roles r WHERE r.rolname = 'pgonce_listener')""";
+
   // A row-level policy applies to the owner of the functions where it is forced, and to the role's
   // own statements where it is on.
   private static final String PROBLEMS =
       SCHEMA.formatted("pgonce_listener")
           + """
       UNION ALL
-      SELECT format('role %I may not execute %s: GRANT pgonce_listener TO %I', current_user, string_agg(p.proname, ', ' ORDER BY p.proname), current_user)
+      SELECT format('role %I may not execute %s: %s', current_user, string_agg(p.proname, ', ' ORDER BY p.proname), {remedy})
         FROM pg_proc p
        WHERE p.pronamespace = to_regnamespace('pgonce')
          AND p.proname IN ('bound_idle', 'not_there', 'may_begin_again', 'take_rate_permits', 'lease', 'renew', 'claim_by_key', 'lock_key', 'schedule', 'bury', 'keys_done', 'listener_starts', 'listener_stops', 'poll', 'open_gate', 'renew_gate', 'close_gate', 'do_writers_wait', 'listener_seen', 'keep_house', 'installed', 'pause', 'copy_of_another')
          AND NOT has_function_privilege(p.oid, 'EXECUTE')
       HAVING count(*) > 0
       UNION ALL
-      SELECT format('role %I may not claim from %s: GRANT pgonce_listener TO %I', current_user, string_agg(c.oid::regclass::text, ' and ' ORDER BY c.relname), current_user)
+      SELECT format('role %I may not claim from %s: %s', current_user, string_agg(c.oid::regclass::text, ' and ' ORDER BY c.relname), {remedy})
         FROM pg_class c
        WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relname IN ('notification', 'scheduled')
          AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'DELETE') AND has_any_column_privilege(c.oid, 'UPDATE'))
       HAVING count(*) > 0
       UNION ALL
-      SELECT format('role %I may not write the history %s: GRANT pgonce_listener TO %I', current_user, c.oid::regclass, current_user)
+      SELECT format('role %I may not read the version in %s: %s', current_user, c.oid::regclass, {remedy})
+        FROM pg_class c
+       WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relname = 'schema_version' AND NOT has_table_privilege(c.oid, 'SELECT')
+      UNION ALL
+      SELECT format('role %I may not write the history %s: %s', current_user, c.oid::regclass, {remedy})
         FROM pg_class c
        WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relname = 'handled' AND NOT has_any_column_privilege(c.oid, 'INSERT')
       UNION ALL
@@ -62,7 +74,8 @@ public final class Rights {
         FROM pg_class c
        WHERE c.relnamespace = to_regnamespace('pgonce') AND c.relkind IN ('r', 'p')
          AND (c.relforcerowsecurity OR (c.relrowsecurity AND row_security_active(c.oid)))
-      """;
+      """
+              .replace("{remedy}", REMEDY);
 
   // A restore without owners or privileges, or into a server without the roles, loses the owner of
   // the schema along with that of everything in it, and the roles' right to use it along with all
