@@ -76,15 +76,17 @@ BEGIN
       AS s (name, given, fits, bounds)
    WHERE s.fits IS NOT TRUE;
   IF unfit IS NULL THEN
-    SELECT string_agg(format('subscription %s with filter %s (a name is %s; a filter is an object or null)',
+    SELECT string_agg(format('subscription %s with filter %s (a name is %s; a filter is an object whose values are texts, or null)',
              u.key, u.value, 'a lower-case letter and at most 47 of a-z, 0-9, _ . and -'), ', ') INTO unfit
       FROM jsonb_each(subscriptions) AS u
-     WHERE u.key !~ '^[a-z][a-z0-9_.-]{0,47}$' OR jsonb_typeof(u.value) NOT IN ('object', 'null');
+     WHERE u.key !~ '^[a-z][a-z0-9_.-]{0,47}$' OR jsonb_typeof(u.value) NOT IN ('object', 'null') OR jsonb_path_exists(u.value, 'strict $.* ? (@.type() != "string")', silent => true);
   END IF;
   IF unfit IS NOT NULL THEN
     RAISE EXCEPTION 'pgonce: channel "%" was not installed, a setting is out of its bounds: %; give one within them', channel_name, unfit
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
+  -- An empty filter is none: what was written without a context holds all of it too.
+  subscriptions := coalesce((SELECT jsonb_object_agg(u.key, nullif(u.value, '{}')) FROM jsonb_each(subscriptions) u), '{}');
   IF max_per_key IS NOT NULL AND mode = 'BROADCAST' THEN
     RAISE EXCEPTION 'pgonce: channel "%" cannot have a limit per key: it is a BROADCAST, which stores nothing; leave max_per_key out, or take another mode',
       channel_name USING ERRCODE = 'invalid_parameter_value';

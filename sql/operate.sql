@@ -208,7 +208,7 @@ BEGIN
   END IF;
   -- In one order: two that pause at once must not wait for each other.
   UPDATE pgonce.subscription u SET paused_at = clock_timestamp(), paused_by = pgonce_private.operator_name(), pause_reason = reason
-   WHERE u.id = ANY (ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.id = ANY (concerned) AND s.paused_at IS NULL ORDER BY s.id FOR NO KEY UPDATE));
+   WHERE u.id = ANY (ARRAY(SELECT s.id FROM pgonce.subscription s WHERE s.id = ANY (concerned) AND s.paused_at IS NULL AND s.of_channel IS NOT NULL ORDER BY s.id FOR NO KEY UPDATE));
   GET DIAGNOSTICS paused = ROW_COUNT;
   IF paused > 0 THEN
     PERFORM pgonce_private.record_operation('PAUSE', channel_name, subscription_name, reason, paused);
@@ -232,7 +232,7 @@ BEGIN
   IF resumed > 0 THEN
     PERFORM pgonce_private.record_operation('RESUME', channel_name, subscription_name, reason, resumed);
   END IF;
-  PERFORM pgonce.wake_up(channel_name, 'resume');
+  PERFORM pgonce.wake_up(channel_name, 'resume') WHERE EXISTS (SELECT FROM pgonce.channel c WHERE c.name = channel_name AND c.mode <> 'BROADCAST');
   RETURN resumed;
 END
 $$;

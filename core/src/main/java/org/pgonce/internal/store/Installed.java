@@ -75,7 +75,7 @@ public record Installed(
     var settings = new LinkedHashMap<String, String>();
     settings.put("mode", row.getString("mode"));
     settings.put("feed", row.getString("feed"));
-    settings.put("filter", new TreeMap<>(ContextJson.read(row.getString("filter"))).toString());
+    settings.put("filter", filter(row.getString("filter")));
     settings.put("key memory", Duration.ofMillis(row.getLong("key_memory_ms")).toString());
     settings.put("order", row.getString("key_order"));
     settings.put("maximum depth", Integer.toString(row.getInt("max_depth")));
@@ -93,6 +93,15 @@ public record Installed(
         settings,
         row.getString("epoch"),
         row.getString("encoding"));
+  }
+
+  /** One that no definition can have is a difference, and fails no poll. */
+  private static String filter(@Nullable String json) {
+    try {
+      return new TreeMap<>(ContextJson.read(json)).toString();
+    } catch (IllegalArgumentException e) {
+      return String.valueOf(json);
+    }
   }
 
   private static Map<String, String> defined(Channel<?> channel, String subscription) {
