@@ -124,6 +124,7 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
             .setOut(out)
             .setErr(err)
             .setUsageHelpAutoWidth(false)
+            .setExpandAtFiles(false) // keys and reasons may begin with @
             .setExecutionExceptionHandler(
                 (failure, command, result) -> {
                   terminal.progressEnds();

@@ -213,8 +213,12 @@ class ActTest {
                 "select context ->> 'because' || ' ' || (context ->> 'operator') from pgonce.peek('mails')"))
         .isEqualTo("a test Ada");
     cli.stdin = "[1]";
-    cli.run("publish", "mails", "-", "--because", "x", "--delay", "1 hour", "--key", "k").ends(0);
+    cli.run("publish", "mails", "-", "--because", "x", "--delay", "1 hour", "--key", "@@k").ends(0);
     assertThat(database.queryLong(waiting)).isEqualTo(2);
+    assertThat(
+            database.queryString(
+                "select delivery_key from pgonce.scheduled where subscription_id > 0"))
+        .isEqualTo("@@k");
     assertThat(cli.run("publish", "mails", "{", "--because", "x").ends(1).err()).contains("22P02");
   }
 

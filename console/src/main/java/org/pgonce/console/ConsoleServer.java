@@ -151,7 +151,7 @@ public final class ConsoleServer implements AutoCloseable {
             ? options.names().stream().findFirst().orElse("localhost")
             : address.getHostAddress();
     var token = gate.token();
-    return "http://%s:%d/%s"
+    return "http://%s:%s/%s"
         .formatted(
             host.contains(":") ? "[" + host + "]" : host,
             port(),

@@ -223,6 +223,36 @@ class GuardFaultTest {
         .hasSuppressedException(reset);
   }
 
+  /** The database is back before the run is given up: the response is not lost as a cause. */
+  @Test
+  void h51_theOutcomeOfAStepThatIsNotRecordedIsReportedWithTheResponse() {
+    var open = new AtomicBoolean(true);
+    var routing = Guards.using(whileIsTrue(open, database.unpooled()));
+    assertThatThrownBy(
+            () ->
+                routing.run(
+                    PAYMENT,
+                    "order-1",
+                    CHARGE,
+                    steps -> {
+                      try {
+                        return steps.once(
+                            "charge",
+                            Receipt.class,
+                            () -> {
+                              open.set(false);
+                              return charge();
+                            });
+                      } finally {
+                        open.set(true);
+                      }
+                    }))
+        .isInstanceOfSatisfying(
+            OutcomeNotRecordedException.class,
+            e -> assertThat(e.response()).contains(new Receipt("charge 1")));
+    assertThat(bank.calls("charge")).isEqualTo(1);
+  }
+
   private static DataSource whileIsTrue(AtomicBoolean open, DataSource real) {
     return (DataSource)
         Proxy.newProxyInstance(

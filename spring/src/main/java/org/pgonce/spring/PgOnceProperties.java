@@ -185,6 +185,18 @@ public record PgOnceProperties(
           lease == null ? options.lease() : lease);
     }
 
+    /** What is set here, and else what is set there. */
+    public ChannelSettings orElse(ChannelSettings there) {
+      return new ChannelSettings(
+          concurrency == null ? there.concurrency : concurrency,
+          batch == null ? there.batch : batch,
+          maxAttempts == null ? there.maxAttempts : maxAttempts,
+          backoffFirst == null ? there.backoffFirst : backoffFirst,
+          backoffLongest == null ? there.backoffLongest : backoffLongest,
+          handlerTimeout == null ? there.handlerTimeout : handlerTimeout,
+          lease == null ? there.lease : lease);
+    }
+
     private Backoff backoffOver(Backoff backoff) {
       return new Backoff(
           backoffFirst == null ? backoff.first() : backoffFirst,

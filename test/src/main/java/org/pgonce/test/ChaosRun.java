@@ -31,7 +31,7 @@ final class ChaosRun<T> implements AutoCloseable {
   private static final Duration WAIT_BEHIND_FIRST = Duration.ofSeconds(20);
 
   private static final String PID = "SELECT pg_catalog.pg_backend_pid()";
-  private static final String TERMINATE = "SELECT pg_catalog.pg_terminate_backend(%d, 10000)::int";
+  private static final String TERMINATE = "SELECT pg_catalog.pg_terminate_backend(%s, 10000)::int";
 
   private final PgOnceTester tester;
   private final Drain.Of<T> what;

@@ -139,7 +139,7 @@ final class CommitCut implements Closeable {
 
   private void start(String what, Work work) {
     Threads.daemon(
-            "pgonce-test-%s-%d".formatted(what, count.incrementAndGet()),
+            "pgonce-test-%s-%s".formatted(what, count.incrementAndGet()),
             () -> {
               try {
                 work.run();

@@ -4,6 +4,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.OffsetDateTime;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import javax.sql.DataSource;
 import org.pgonce.PgOnceException;
@@ -104,7 +105,7 @@ final class Store {
         row.getString("payload"),
         row.getString("delivery_key"),
         row.getObject("due_at", OffsetDateTime.class).toInstant(),
-        Duration.ofNanos(Math.multiplyExact(row.getLong("delay_us"), 1000)),
+        Duration.of(row.getLong("delay_us"), ChronoUnit.MICROS),
         row.getInt("attempts"),
         row.getString("dead"),
         row.getString("error"));

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -61,6 +62,10 @@ class PoolTest {
           .chaos(ONE, (one, tx) -> tx.update("insert into seen values (?)", one.payload()))
           .assertEffectsOnce("select count(*) from seen");
       assertThat(tester).isEmpty();
+      // By a date that means never.
+      var never = PublishOptions.DEFAULT.withDueAt(Instant.parse("9999-12-31T00:00:00Z"));
+      tester.publish(ONE, 6, never);
+      assertThat(tester).hasPublished(ONE).times(1);
     }
   }
 

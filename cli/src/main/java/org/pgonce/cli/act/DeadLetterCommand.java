@@ -24,7 +24,7 @@ abstract class DeadLetterCommand extends DatabaseCommand {
   // By ids that go up: what dies anew meanwhile is not taken again.
   private static final String NEXT =
       """
-      SELECT b.id FROM (SELECT DISTINCT d.id FROM pgonce.dead_letter_status d WHERE %s AND d.id > ?::text::bigint) b ORDER BY b.id LIMIT %d
+      SELECT b.id FROM (SELECT DISTINCT d.id FROM pgonce.dead_letter_status d WHERE %s AND d.id > ?::text::bigint) b ORDER BY b.id LIMIT %s
       """
           .formatted(DEAD_LETTER_FITS, Batches.SIZE);
 

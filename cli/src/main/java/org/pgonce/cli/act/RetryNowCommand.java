@@ -27,7 +27,7 @@ public final class RetryNowCommand extends DatabaseCommand {
 
   // By ids that go up: what fails anew meanwhile is not taken again.
   private static final String NEXT =
-      "SELECT DISTINCT r.id%s AND r.id > ?::text::bigint ORDER BY r.id LIMIT %d"
+      "SELECT DISTINCT r.id%s AND r.id > ?::text::bigint ORDER BY r.id LIMIT %s"
           .formatted(FAILED, Batches.SIZE);
 
   // Without a lock, which would leave a mark in the row.

@@ -56,7 +56,7 @@ public record Claim(
   static final String COLUMNS =
       """
       c.id, c.attempts, c.created_at, c.due_at, pg_catalog.clock_timestamp() AS claimed_at,
-      CASE WHEN pg_catalog.pg_column_size(c.payload) OPERATOR(pg_catalog.<=) %d AND pg_catalog.getdatabaseencoding() OPERATOR(pg_catalog.<>) 'SQL_ASCII' THEN c.payload END AS payload,
+      CASE WHEN pg_catalog.pg_column_size(c.payload) OPERATOR(pg_catalog.<=) %s AND pg_catalog.getdatabaseencoding() OPERATOR(pg_catalog.<>) 'SQL_ASCII' THEN c.payload END AS payload,
       c.delivery_key, c.order_key, c.context, c.stamp, c.token, c.held"""
           .formatted(Payload.SHORT);
 

@@ -41,9 +41,9 @@ public final class ClaimStatement {
   // all that is due later.
   private static final String FIRST_DUE =
       DUE.formatted(
-          "s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp()) ORDER BY s.due_at, s.id LIMIT %d");
+          "s.due_at OPERATOR(pg_catalog.<=) (SELECT pg_catalog.clock_timestamp()) ORDER BY s.due_at, s.id LIMIT %s");
   private static final String FIRST_NEW =
-      NEW.formatted("n.id OPERATOR(pg_catalog.>) ? ORDER BY n.id LIMIT %d");
+      NEW.formatted("n.id OPERATOR(pg_catalog.>) ? ORDER BY n.id LIMIT %s");
 
   // A text for each number of rows: at most as many as a batch may have.
   private static final Map<Integer, Text> FIRST_DUE_ROWS = new ConcurrentHashMap<>();

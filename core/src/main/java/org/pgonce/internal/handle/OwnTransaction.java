@@ -109,7 +109,7 @@ public final class OwnTransaction implements AutoCloseable {
           session,
           new GuardedConnection(
               own, origin, null, notification, GuardedConnection.DEFAULT_PATIENCE));
-    } catch (SQLException | RuntimeException e) {
+    } catch (SQLException | RuntimeException | Error e) {
       if (unusable == null) {
         unusable =
             "the transaction of the handler of %s could not begin, so its attempt has failed; let the exception through: %s"
@@ -177,7 +177,7 @@ public final class OwnTransaction implements AutoCloseable {
             });
     try {
       var unused = used.guarded().restoreSession(used.session().idleTimeout());
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       LOG.warn(
           "pgonce: a handler changed its session's settings, and they could not be set back ({}); the connection is closed",
           Failures.inWords(e));

@@ -135,16 +135,24 @@ public final class NotificationListener implements AutoCloseable {
           if (failure.kind() == Kind.POLLING) {
             return;
           }
-          Thread.sleep(waitAfter(failure.kind()).toMillis());
+          rest(failure.kind());
         }
       }
-    } catch (InterruptedException e) {
-      LOG.trace("closed", e);
     } finally {
       if (!open) {
         status = disconnectedBy(ListenFailure.polling("the listener is closed"));
       }
       firstAttempt.countDown();
+    }
+  }
+
+  private void rest(Kind kind) {
+    try {
+      Thread.sleep(waitAfter(kind).toMillis());
+    } catch (InterruptedException e) {
+      // It is closed, or somebody has interrupted this thread: an observer, perhaps. Then it
+      // listens again at once, as nobody else would.
+      LOG.trace("rested", e);
     }
   }
 
@@ -154,7 +162,7 @@ public final class NotificationListener implements AutoCloseable {
   }
 
   /** Returns why listening ended, or did not begin. */
-  private ListenFailure listen() throws InterruptedException {
+  private ListenFailure listen() {
     try (var session = connect()) {
       listening(session);
       while (open) {
@@ -165,10 +173,6 @@ public final class NotificationListener implements AutoCloseable {
       }
       return ListenFailure.polling("the listener is closed");
     } catch (InterruptedException e) {
-      if (!open) {
-        throw e;
-      }
-      // By an observer, perhaps. Nobody else would listen again.
       return new ListenFailure(Kind.FAILED, "somebody interrupted the thread that listens", e);
     } catch (ListenFailure e) {
       return e;

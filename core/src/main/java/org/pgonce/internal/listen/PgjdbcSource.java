@@ -68,7 +68,7 @@ public final class PgjdbcSource implements WakeUpSource {
 
   private static String url(ListenAddress address) {
     var host = address.host();
-    return "jdbc:postgresql://%s:%d/%s"
+    return "jdbc:postgresql://%s:%s/%s"
         .formatted(
             host.contains(":") ? "[" + host + "]" : host,
             address.port(),

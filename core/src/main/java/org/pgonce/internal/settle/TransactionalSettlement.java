@@ -64,7 +64,7 @@ public final class TransactionalSettlement extends Settlement {
       if (guarded.restoreSession(holder.idleTimeout())) {
         session.forget();
       }
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       LOG.warn(
           "pgonce: the handler of notification {} of channel {} changed its session's settings, and they could not be set back ({}); the"
               + " connection is closed",

@@ -47,9 +47,9 @@ public final class ChannelSql {
     var memory = options.keyMemory();
     return onlyIf(!memory.equals(none.keyMemory()), "key_memory => '%s s'", seconds(memory))
         + onlyIf(options.order() != none.order(), "key_order => '%s'", options.order())
-        + onlyIf(options.maxDepth() != none.maxDepth(), "max_depth => %d", options.maxDepth())
-        + onlyIf(options.maxRate() != none.maxRate(), "max_rate => %d", options.maxRate())
-        + onlyIf(options.maxPerKey() != none.maxPerKey(), "max_per_key => %d", options.maxPerKey())
+        + onlyIf(options.maxDepth() != none.maxDepth(), "max_depth => %s", options.maxDepth())
+        + onlyIf(options.maxRate() != none.maxRate(), "max_rate => %s", options.maxRate())
+        + onlyIf(options.maxPerKey() != none.maxPerKey(), "max_per_key => %s", options.maxPerKey())
         + onlyIf(options.wakeUps() != none.wakeUps(), "wake_ups => '%s'", options.wakeUps())
         + onlyIf(
             options.history().isKept(), "history => '%s s'", seconds(options.history().retention()))

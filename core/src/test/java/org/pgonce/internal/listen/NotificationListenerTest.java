@@ -323,6 +323,12 @@ class NotificationListenerTest {
               Thread.currentThread().interrupt();
             }
           }
+
+          @Override
+          public void disconnected(ListenFailure failure) {
+            super.disconnected(failure);
+            Thread.currentThread().interrupt();
+          }
         };
     try (var listener =
         Listeners.started(remembering(), Addresses.of(database), interrupting, "orders")) {

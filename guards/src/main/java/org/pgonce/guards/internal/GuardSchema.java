@@ -27,7 +27,7 @@ public final class GuardSchema {
       SELECT EXISTS (
         SELECT FROM pg_catalog.pg_namespace n
          WHERE n.nspname = 'pgonce_guards' AND pg_catalog.pg_get_userbyid(n.nspowner) = 'pgonce_owner'
-           AND pg_catalog.substring(pg_catalog.obj_description(n.oid, 'pg_namespace'), '^pgonce guards, version ([0-9]+)')::integer >= %d
+           AND pg_catalog.substring(pg_catalog.obj_description(n.oid, 'pg_namespace'), '^pgonce guards, version ([0-9]+)')::integer >= %s
            AND (SELECT count(*) FROM pg_catalog.pg_roles r
                  WHERE r.rolname IN ('pgonce_guard', 'pgonce_listener', 'pgonce_admin')
                    AND pg_catalog.has_schema_privilege(r.oid, n.oid, 'USAGE')) = 3)

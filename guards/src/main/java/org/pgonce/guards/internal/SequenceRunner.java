@@ -38,6 +38,9 @@ final class SequenceRunner {
       @SuppressWarnings("unchecked")
       var result = (GuardResult<R>) e.result();
       return result;
+    } catch (OutcomeNotRecordedException e) {
+      giveBack(run, steps, e);
+      throw e;
     } catch (Exception e) {
       if (steps.isLost()) {
         GuardStore.passOnInterrupt(e);

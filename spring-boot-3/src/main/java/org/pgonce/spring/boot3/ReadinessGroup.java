@@ -41,7 +41,7 @@ final class ReadinessGroup implements HealthEndpointGroupsPostProcessor {
   private boolean isExcluded() {
     return Binder.get(environment)
         .bind("management.endpoint.health.group.readiness.exclude", Bindable.setOf(String.class))
-        .map(excluded -> excluded.contains(INDICATOR))
+        .map(excluded -> excluded.contains(INDICATOR) || excluded.contains("*"))
         .orElse(false);
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -31,9 +32,12 @@ import org.pgonce.testkit.JvmProcess;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.transaction.PlatformTransactionManager;
 
 /** Starts with the context, stops with it, and starts again. */
@@ -101,6 +105,31 @@ class LifecycleTest {
       database.execute("SELECT pgonce.publish('app.job_inserted', '{\"number\": 1}')");
       service.awaitQuiet();
       assertThat(service.deadLetters()).as("by the property").isEqualTo(1);
+    }
+  }
+
+  /** The environment spells the channel otherwise. */
+  @Test
+  void h87_theEnvironmentOverridesAPropertyInBrackets(TestDatabase database) throws Exception {
+    var environment =
+        new SystemEnvironmentPropertySource(
+            "test-systemEnvironment", Map.of("PGONCE_CHANNELS_APPJOBINSERTED_MAXATTEMPTS", "1"));
+    var settings =
+        ContractApplication.properties(
+            database,
+            "pgonce.channels[app.job_inserted].max-attempts=900",
+            "pgonce.channels[app.job_inserted].concurrency=3");
+    var application =
+        new SpringApplicationBuilder(ContractApplication.class, Dotted.class)
+            .web(WebApplicationType.NONE)
+            .properties(settings)
+            .initializers(
+                context -> context.getEnvironment().getPropertySources().addFirst(environment));
+    try (var service = new Service(database, application.run())) {
+      database.execute("SELECT pgonce.publish('app.job_inserted', '{\"number\": 1}')");
+      service.awaitQuiet();
+      assertThat(service.deadLetters()).as("by the environment").isEqualTo(1);
+      assertThat(service.bean(PgOnce.class).status().channels().get(0).concurrency()).isEqualTo(3);
     }
   }
 

@@ -44,7 +44,14 @@ class WrappedDataSourcesTest {
 
   @ParameterizedTest
   @ValueSource(
-      classes = {Lazy.class, Aware.class, OnlyJdbcIsLazy.class, ReadsElsewhere.class, Routed.class})
+      classes = {
+        Lazy.class,
+        Aware.class,
+        OnlyJdbcIsLazy.class,
+        ReadsElsewhere.class,
+        Routed.class,
+        BesideTenants.class
+      })
   void s1_repositoriesAndJdbcJoinAroundThePool(Class<?> wrapper, TestDatabase database)
       throws Exception {
     try (var service =
@@ -141,6 +148,23 @@ class WrappedDataSourcesTest {
       routing.setTargetDataSources(Map.of(false, pool, true, NOWHERE));
       routing.afterPropertiesSet();
       return new LazyConnectionDataSourceProxy(routing);
+    }
+  }
+
+  /** A data source of tenants has no target where there is none, as at the start. */
+  static class BesideTenants extends Lazy {
+    @Bean(defaultCandidate = false)
+    static DataSource tenants() {
+      var routing =
+          new AbstractRoutingDataSource() {
+            @Override
+            protected Object determineCurrentLookupKey() {
+              throw new IllegalStateException("no tenant is set");
+            }
+          };
+      routing.setTargetDataSources(Map.of("one", NOWHERE));
+      routing.afterPropertiesSet();
+      return routing;
     }
   }
 

@@ -64,7 +64,8 @@ final class Registrar implements SmartInitializingSingleton {
       var channel = channels.requireRelaxed(name, "pgonce.channels." + name).name();
       var set = properties.channels().get(name);
       if (set != null) {
-        settings.put(channel, set);
+        // The environment spells it otherwise than a file, and comes first.
+        settings.merge(channel, set, ChannelSettings::orElse);
       }
     }
     requireKnown();

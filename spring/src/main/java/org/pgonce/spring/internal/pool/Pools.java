@@ -47,8 +47,8 @@ public final class Pools {
   private static boolean wraps(DataSource outer, DataSource inner) {
     try {
       return outer.isWrapperFor(inner.getClass()) && outer.unwrap(inner.getClass()) == inner;
-    } catch (SQLException e) {
-      return false; // it does not say
+    } catch (SQLException | RuntimeException e) {
+      return false; // it does not say, as one that routes by a tenant while there is none
     }
   }
 }

@@ -91,7 +91,7 @@ final class CaptureBody {
         "stamp",
         version == 1
             ? ""
-            : ", (SELECT coalesce(pgonce.current_depth(), 0) + %d)"
+            : ", (SELECT coalesce(pgonce.current_depth(), 0) + %s)"
                 .formatted(65536 * (version - 1)));
     var tries = stored.unstorable() == Unstorable.DEAD_LETTER && trigger.event() != Event.TRUNCATE;
     return (tries ? Template.fill("trial.sql", indent, values) : "")

@@ -394,7 +394,10 @@ public final class CapturedRows {
     var us = keys.dueAfterUs();
     return us == 0
         ? "NULL::timestamptz"
-        : "clock_timestamp() + interval '%d.%06d seconds'"
-            .formatted(us / 1_000_000, us % 1_000_000);
+        : String.format(
+            Locale.ROOT,
+            "clock_timestamp() + interval '%d.%06d seconds'",
+            us / 1_000_000,
+            us % 1_000_000);
   }
 }

@@ -44,10 +44,10 @@ record ColumnKey(WatchedTable table, String row) {
     var text =
         names.stream().map(name -> name + "::text").collect(Collectors.joining(" || ':' || "));
     // They may hold text by now, which must neither fail its writer nor be taken for another.
-    var isOther = "length(%s) > %d".formatted(text, LONGEST_KEY);
+    var isOther = "length(%s) > %s".formatted(text, LONGEST_KEY);
     if (names.size() > 1) {
       isOther +=
-          " OR length(translate(%1$s, ':%%', '')) + %2$d <> length(%1$s)"
+          " OR length(translate(%1$s, ':%%', '')) + %2$s <> length(%1$s)"
               .formatted(text, names.size() - 1);
     }
     return "CASE WHEN %s THEN %s ELSE nullif(%s, '') END"

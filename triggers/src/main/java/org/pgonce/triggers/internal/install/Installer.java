@@ -29,7 +29,7 @@ public final class Installer {
         before constant pg_catalog.text := pg_catalog.current_setting('lock_timeout');
       BEGIN
         PERFORM pg_catalog.set_config('lock_timeout', '10s', true);
-        PERFORM pg_catalog.pg_advisory_xact_lock(%d);
+        PERFORM pg_catalog.pg_advisory_xact_lock(%s);
         PERFORM pg_catalog.set_config('lock_timeout', before, true);
       EXCEPTION WHEN lock_not_available THEN
         RAISE EXCEPTION 'pgonce cannot change the triggers of channel %s in database %%, nothing was changed: another installation there has not ended within 10 s; run this again when its transaction has ended (pg_locks shows it, locktype advisory)',

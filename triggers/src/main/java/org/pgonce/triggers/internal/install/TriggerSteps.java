@@ -103,7 +103,7 @@ final class TriggerSteps {
   static String boundedScript(CharSequence statements, int waitMs) {
     return statements.isEmpty()
         ? ""
-        : "SET lock_timeout = '%d ms';\n%sRESET lock_timeout;\n".formatted(waitMs, statements);
+        : "SET lock_timeout = '%s ms';\n%sRESET lock_timeout;\n".formatted(waitMs, statements);
   }
 
   /**
