@@ -24,10 +24,6 @@ DECLARE
                                    WHEN holds_a_table THEN ARRAY[800]
                                    ELSE ARRAY[50, 100, 200, 400, 800, 1500, 1500, 1500, 1500, 1500] END;
 BEGIN
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    RAISE EXCEPTION 'pgonce: could not %: this transaction is %, and does not see what others commit while it waits for them; run it in one that is READ COMMITTED (BEGIN ISOLATION LEVEL READ COMMITTED)',
-      purpose, upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
-  END IF;
   FOR try IN 1 .. cardinality(waits) LOOP
     IF try > 1 THEN
       PERFORM pg_sleep(waits[try - 1] / 1000.0);

@@ -463,18 +463,4 @@ class DropTest {
       statement.execute(sql);
     }
   }
-
-  /** Which would not see what is committed while it waits. */
-  @ParameterizedTest
-  @ValueSource(strings = {"repeatable read", "serializable"})
-  void h84_aDropWithASnapshotIsRefused(String isolation, TestDatabase database) throws Exception {
-    PgOnce.using(database.dataSource()).install(DOOMED);
-    for (var drop : new String[] {"refuse_loss('doomed')", "drop_channel('doomed')"}) {
-      try (var snapshot = begin(database, SNAPSHOT.formatted(isolation));
-          var statement = snapshot.createStatement()) {
-        assertThatThrownBy(() -> statement.execute("select pgonce." + drop))
-            .hasMessageContaining("run it in one that is READ COMMITTED");
-      }
-    }
-  }
 }
