@@ -132,7 +132,7 @@ $$;
 -- Whether a writer waits for the lock with which one transaction of the whole server at a time commits with a NOTIFY (async.c: that of the database
 -- whose id is 0). On a slow disk this lock alone bounds the writers, however few wake-ups there are. Null if this process may not open the gate.
 CREATE OR REPLACE FUNCTION pgonce.do_writers_wait(channel_name text, listened integer[]) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
 BEGIN
   IF NOT pgonce_private.may_open_gate(channel_name, listened) THEN

@@ -53,6 +53,7 @@ class LockedTableTest {
           "select pgonce.listener_seen(gen_random_uuid(), 'polling')",
           "select pgonce.take_rate_permits(%1$d, 1)",
           "select pgonce.open_gate('locked', array[%1$d])",
+          "select pgonce.do_writers_wait('locked', array[%1$d])",
           "select pgonce.renew_gate('locked', array[%1$d], pg_sequence_last_value('pgonce.gate_locked'))",
           "select pgonce.renew(%1$d, array[1], array[gen_random_uuid()], 15000)");
 

@@ -147,12 +147,15 @@ public final class NotificationListener implements AutoCloseable {
   }
 
   private void rest(Kind kind) {
+    // An observer may leave an interrupt, which ends neither listening nor the rest. What close()
+    // interrupts is not open any more.
+    if (Thread.interrupted() && !open) {
+      return;
+    }
     try {
       Thread.sleep(waitAfter(kind).toMillis());
     } catch (InterruptedException e) {
-      // It is closed, or somebody has interrupted this thread: an observer, perhaps. Then it
-      // listens again at once, as nobody else would.
-      LOG.trace("rested", e);
+      LOG.trace("rested less", e);
     }
   }
 

@@ -1,5 +1,6 @@
 package org.pgonce.triggers.internal.definition;
 
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -394,10 +395,6 @@ public final class CapturedRows {
     var us = keys.dueAfterUs();
     return us == 0
         ? "NULL::timestamptz"
-        : String.format(
-            Locale.ROOT,
-            "clock_timestamp() + interval '%d.%06d seconds'",
-            us / 1_000_000,
-            us % 1_000_000);
+        : "clock_timestamp() + interval '%s seconds'".formatted(BigDecimal.valueOf(us, 6));
   }
 }
