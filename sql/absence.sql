@@ -59,7 +59,7 @@ AS $$
   SELECT coalesce(
     pgonce_private.enable_sql(channel_name),
     -- A partitioned table is locked before its partitions: see pgonce.drop_function_sql.
-    (SELECT string_agg(format(CASE c.relkind WHEN 'p' THEN 'BEGIN; LOCK TABLE ONLY %2$s IN ACCESS EXCLUSIVE MODE; DROP TRIGGER %1$I ON %2$s; COMMIT' ELSE 'DROP TRIGGER %1$I ON %2$s' END,
+    (SELECT string_agg(format(CASE c.relkind WHEN 'p' THEN 'BEGIN; SET LOCAL lock_timeout = ''800ms''; LOCK TABLE ONLY %2$s IN ACCESS EXCLUSIVE MODE; DROP TRIGGER %1$I ON %2$s; COMMIT' ELSE 'BEGIN; SET LOCAL lock_timeout = ''800ms''; DROP TRIGGER %1$I ON %2$s; COMMIT' END,
               l.trigger_name, l.old), '; ' ORDER BY l.trigger_name) || '; then install the channel again, which makes what is missing'
        FROM pgonce_private.left_behind(channel_name) l JOIN pg_class c ON c.oid = l.old HAVING count(*) > 0),
     (SELECT format('If the detached table is still written to: attach it again, or give it a channel of its own. If it was detached for good: SELECT pgonce.forget_partitions(%L)', channel_name)

@@ -42,6 +42,19 @@ AS $$
    WHERE d.token IS NOT NULL AND (k.pid IS NOT NULL OR NOT (SELECT t.by_lock FROM target t))
 $$;
 
+-- Whether nobody else may take a row that is in scheduled, locked or not: its handler has begun. EXACTLY_ONCE holds by lock alone: a token there means
+-- an attempt that was counted ahead, unless held knows it for a lease from before the channel was EXACTLY_ONCE. Where an AT_MOST_ONCE handler has begun,
+-- its outcome may be unknown and must become a dead letter first.
+CREATE OR REPLACE FUNCTION pgonce_private.is_left_to_its_handler(d pgonce.scheduled) RETURNS boolean
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT d.token IS NOT NULL AND NOT EXISTS (
+    SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
+     WHERE s.id = d.subscription_id
+       AND CASE c.mode WHEN 'EXACTLY_ONCE' THEN NOT EXISTS (SELECT FROM pgonce.held(d.subscription_id) h WHERE h.id = d.id AND h.leased_until IS NOT NULL)
+                       WHEN 'AT_LEAST_ONCE' THEN d.due_at <= clock_timestamp() END)
+$$;
+
 -- The subscriptions of which held is to be asked, where all channels are looked at: it spares at_work the rows of all others. Those where one of the
 -- first rows is held, and those with a lease. All of them, if some transaction that locked rows is found in none of these, since its rows lie deeper:
 -- a claim by key passes over many. Three statements: the second one's snapshot sees what the transactions of the first have locked, and those that

@@ -7,8 +7,9 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 SET ROLE pgonce_owner;
 
 -- Keeps all writers from storing until the caller's transaction ends, for what must not miss a row that is about to be committed. Writers queue
--- behind the wait, so each try is short (1.75 s at most), and lets them pass when it fails. After 16 s in all it gives up. A caller with a shorter
--- lock_timeout, or one that keeps a user's table locked, has one try.
+-- behind the wait, so each try is short (1.75 s at most, the last one 2.7 s: an autovacuum gives way after deadlock_timeout, 1 s by default), and
+-- lets them pass when it fails. After 17 s in all it gives up. A caller with a shorter lock_timeout, or one that keeps a user's table locked, has one try.
+-- A caller that does not go on for 5 s, then or later, loses its session: all writers wait for it.
 CREATE OR REPLACE FUNCTION pgonce_private.hold_writers(purpose text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -24,6 +25,7 @@ DECLARE
                                    WHEN holds_a_table THEN ARRAY[800]
                                    ELSE ARRAY[50, 100, 200, 400, 800, 1500, 1500, 1500, 1500, 1500] END;
 BEGIN
+  PERFORM pgonce.bound_idle(5000);
   FOR try IN 1 .. cardinality(waits) LOOP
     IF try > 1 THEN
       PERFORM pg_sleep(waits[try - 1] / 1000.0);
@@ -31,7 +33,7 @@ BEGIN
     BEGIN
       PERFORM set_config('lock_timeout', waits[try] || 'ms', true);
       LOCK TABLE pgonce.notification IN SHARE ROW EXCLUSIVE MODE;
-      PERFORM set_config('lock_timeout', least(waits[try], 250) || 'ms', true);
+      PERFORM set_config('lock_timeout', CASE WHEN try = 10 THEN 1200 ELSE least(waits[try], 250) END || 'ms', true);
       LOCK TABLE pgonce.scheduled IN SHARE ROW EXCLUSIVE MODE;
       PERFORM set_config('lock_timeout', set_before, true);
       RETURN;
@@ -70,18 +72,26 @@ AS $$
 DECLARE
   doomed integer;
   channel integer;
+  set_before constant text := current_setting('lock_timeout');
 BEGIN
+  IF set_before = '0' THEN
+    PERFORM set_config('lock_timeout', '10s', true);
+  END IF;
   PERFORM FROM pgonce.channel c WHERE c.name = channel_name FOR NO KEY UPDATE; -- as an installation, which makes the store function too
   SELECT s.id, s.channel_id INTO doomed, channel FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
    WHERE c.name = channel_name AND s.name = subscription_name FOR UPDATE OF s;
   IF NOT FOUND THEN
+    PERFORM set_config('lock_timeout', set_before, true);
     RETURN false;
   END IF;
+  -- An installation with an older snapshot would store for it again: the change fails it.
+  UPDATE pgonce.channel c SET changed_at = clock_timestamp(), changed_by = pgonce_private.operator_name() WHERE c.id = channel;
   PERFORM pgonce_private.record_operation('DROP', channel_name, subscription_name, reason, pgonce_private.count_waiting(ARRAY[doomed]));
   DELETE FROM pgonce.subscription s WHERE s.id = doomed;
   INSERT INTO pgonce.dropped (channel_id, subscription_id) VALUES (channel, doomed);
   PERFORM pgonce_private.make_entries(c) FROM pgonce.channel c WHERE c.id = channel;
   PERFORM pgonce.wake_up(channel_name, 'definition');
+  PERFORM set_config('lock_timeout', set_before, true);
   RETURN true;
 EXCEPTION WHEN lock_not_available THEN
   PERFORM pgonce_private.fail_for_lock('drop subscription "' || subscription_name || '" of channel "' || channel_name || '"');
@@ -92,9 +102,15 @@ $$;
 CREATE OR REPLACE FUNCTION pgonce.lock_channels(channel_names text[]) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+  set_before constant text := current_setting('lock_timeout');
 BEGIN
+  IF set_before = '0' THEN
+    PERFORM set_config('lock_timeout', '10s', true);
+  END IF;
   PERFORM FROM pgonce.channel c WHERE c.name = ANY (channel_names) ORDER BY c.name COLLATE "C" FOR UPDATE;
   PERFORM FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = ANY (channel_names) ORDER BY s.id FOR UPDATE OF s;
+  PERFORM set_config('lock_timeout', set_before, true);
   RETURN ARRAY(SELECT pgonce_private.count_waiting(ARRAY(SELECT s.id FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id WHERE c.name = w.name))
                  FROM unnest(channel_names) WITH ORDINALITY AS w (name, n) ORDER BY w.n);
 EXCEPTION WHEN lock_not_available THEN
@@ -182,35 +198,45 @@ CREATE OR REPLACE FUNCTION pgonce.drop_channel(channel_name text, reason text DE
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pgonce.drop_channels(ARRAY[channel_name], reason) > 0 $$;
 
--- Fails if a channel, or one of its subscriptions, holds more than so many notifications, scheduled ones and dead letters included: for a transaction
--- that is about to drop it. Null for the channel: all of them. No other transaction stores anything from then on until this one ends.
-CREATE OR REPLACE FUNCTION pgonce.refuse_loss(channel_name text, subscription_name text DEFAULT NULL, at_most bigint DEFAULT 0) RETURNS void
+-- Fails if a channel, or one of its subscriptions, holds more than so many notifications, scheduled ones and dead letters included. Null for the
+-- channel: all of them.
+CREATE OR REPLACE FUNCTION pgonce_private.refuse_waiting(channel_name text, subscription_name text, at_most bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   held record;
 BEGIN
+  SELECT coalesce(sum(s.backlog), 0) AS now, coalesce(sum(s.scheduled), 0) AS later, coalesce(sum(s.dead_letters), 0) AS dead,
+         string_agg(DISTINCT CASE WHEN subscription_name IS NULL THEN pgonce_private.drop_sql(s.channel)
+                              ELSE format('SELECT pgonce.drop_subscription(%L, %L);', s.channel, s.subscription) END, ' ')
+           FILTER (WHERE s.backlog + s.scheduled + s.dead_letters > 0) AS how
+    INTO held FROM pgonce.channel_status s
+   WHERE (channel_name IS NULL OR s.channel = channel_name) AND (subscription_name IS NULL OR s.subscription = subscription_name);
+  IF held.now + held.later + held.dead > at_most THEN
+    RAISE EXCEPTION 'pgonce: % still holds notifications: % waiting, % scheduled, % dead letters, which would be lost. Nothing was dropped: let listeners drain it, or look again and delete them on purpose with: % Then try again',
+      coalesce('channel "' || channel_name || '"', 'database "' || current_database() || '"') || coalesce(', subscription "' || subscription_name || '"', ''),
+      held.now, held.later, held.dead, held.how USING ERRCODE = 'PO003';
+  END IF;
+END
+$$;
+
+-- The same, for a transaction that is about to drop it. No other transaction stores anything from then on until this one ends.
+CREATE OR REPLACE FUNCTION pgonce.refuse_loss(channel_name text, subscription_name text DEFAULT NULL, at_most bigint DEFAULT 0) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+    RAISE EXCEPTION 'pgonce: nothing was dropped: this transaction is %, and does not see what others commit while it waits for them; run it in one that is READ COMMITTED (BEGIN ISOLATION LEVEL READ COMMITTED)',
+      upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
+  END IF;
   IF channel_name IS NOT NULL AND NOT EXISTS (
        SELECT FROM pgonce.channel c JOIN pgonce.subscription s ON s.channel_id = c.id
         WHERE c.name = channel_name AND (subscription_name IS NULL OR s.name = subscription_name)) THEN
     RETURN; -- it is gone already, so nobody has to wait
   END IF;
-  FOR try IN 1 .. 2 LOOP -- the first look is without a lock
-    SELECT coalesce(sum(s.backlog), 0) AS now, coalesce(sum(s.scheduled), 0) AS later, coalesce(sum(s.dead_letters), 0) AS dead,
-           string_agg(DISTINCT CASE WHEN subscription_name IS NULL THEN pgonce_private.drop_sql(s.channel)
-                                ELSE format('SELECT pgonce.drop_subscription(%L, %L);', s.channel, s.subscription) END, ' ')
-             FILTER (WHERE s.backlog + s.scheduled + s.dead_letters > 0) AS how
-      INTO held FROM pgonce.channel_status s
-     WHERE (channel_name IS NULL OR s.channel = channel_name) AND (subscription_name IS NULL OR s.subscription = subscription_name);
-    IF held.now + held.later + held.dead > at_most THEN
-      RAISE EXCEPTION 'pgonce: % still holds notifications: % waiting, % scheduled, % dead letters, which would be lost. Nothing was dropped: let listeners drain it, or look again and delete them on purpose with: % Then try again',
-        coalesce('channel "' || channel_name || '"', 'database "' || current_database() || '"') || coalesce(', subscription "' || subscription_name || '"', ''),
-        held.now, held.later, held.dead, held.how USING ERRCODE = 'PO003';
-    END IF;
-    IF try = 1 THEN
-      PERFORM pgonce_private.hold_writers('drop ' || coalesce('channel "' || channel_name || '"', 'everything'));
-    END IF;
-  END LOOP;
+  PERFORM pgonce_private.refuse_waiting(channel_name, subscription_name, at_most); -- before anybody has to wait
+  PERFORM pgonce_private.hold_writers('drop ' || coalesce('channel "' || channel_name || '"', 'everything'));
+  PERFORM pgonce_private.refuse_waiting(channel_name, subscription_name, at_most);
 END
 $$;
 

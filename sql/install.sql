@@ -126,6 +126,10 @@ BEGIN
     RAISE EXCEPTION 'pgonce: channel "%" was not installed: another transaction that installs, changes or drops it is still open; try again when it has ended (pg_stat_activity shows the oldest by xact_start)',
       channel_name USING ERRCODE = 'lock_not_available';
   END;
+  IF channel.id > 524287 THEN -- a subscription's id is 4096 times as large
+    RAISE EXCEPTION 'pgonce: channel "%" was not installed: this database has had 524287 channels, those dropped and those whose installation failed included, and takes no more: give the service a database of its own',
+      channel_name USING ERRCODE = 'program_limit_exceeded';
+  END IF;
   PERFORM pgonce_private.require_owner(channel);
   IF channel.feed <> install_channel.feed THEN
     RAISE EXCEPTION 'pgonce: channel "%" is installed with feed "%", not "%": give one of the two another name, or drop the old one with: %',

@@ -115,7 +115,7 @@ BEGIN
      WHERE d.id = gone.id;
     EXIT WHEN clock_timestamp() > now + interval '1 second'; -- a task that lasts 10 s is given up, and has done nothing
   END LOOP;
-  DELETE FROM pgonce.dropped d WHERE d.at < now - interval '720 hours';
+  DELETE FROM pgonce.dropped d WHERE d.at < now - interval '720 hours' AND d.look_at > now; -- not one that is still to be looked at
   RETURN deleted;
 END
 $$;

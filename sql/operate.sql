@@ -237,9 +237,7 @@ BEGIN
 END
 $$;
 
--- Deletes waiting rows and returns them: all but those that are held by a lock or a lease. EXACTLY_ONCE holds by lock alone: a token there means an
--- attempt that was counted ahead, unless held knows it for a lease from before the channel was EXACTLY_ONCE. Where an AT_MOST_ONCE handler has begun,
--- its outcome may be unknown and must become a dead letter first.
+-- Deletes waiting rows and returns them: all but those that are held by a lock or a lease.
 CREATE OR REPLACE FUNCTION pgonce_private.take_waiting(subscriptions integer[], ids bigint[])
 RETURNS TABLE (subscription_id integer, id bigint, delivery_key text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -256,11 +254,7 @@ BEGIN
     WITH free AS MATERIALIZED (
       SELECT d.subscription_id, d.id FROM pgonce.scheduled d
        WHERE d.subscription_id = ANY (subscriptions) AND d.id = ANY (ids)
-         AND (d.token IS NULL OR EXISTS (
-              SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-               WHERE s.id = d.subscription_id
-                 AND CASE c.mode WHEN 'EXACTLY_ONCE' THEN NOT EXISTS (SELECT FROM pgonce.held(d.subscription_id) h WHERE h.id = d.id AND h.leased_until IS NOT NULL)
-                                 WHEN 'AT_LEAST_ONCE' THEN d.due_at <= clock_timestamp() END))
+         AND NOT pgonce_private.is_left_to_its_handler(d)
          FOR UPDATE SKIP LOCKED)
     DELETE FROM pgonce.scheduled d USING free f WHERE d.subscription_id = f.subscription_id AND d.id = f.id
     RETURNING d.subscription_id, d.id, d.delivery_key;
@@ -322,13 +316,14 @@ DECLARE
     SELECT k.id FROM pgonce.delivery_key k JOIN pgonce.channel c ON c.id = k.channel_id WHERE c.name = channel_name AND k.key = ANY (delivery_keys));
 BEGIN
   WITH present AS (
-    SELECT n.subscription_id, n.id FROM pgonce.notification n WHERE n.subscription_id = ANY (concerned) AND n.id = ANY (wanted)
+    SELECT n.subscription_id, n.id, false AS begun FROM pgonce.notification n WHERE n.subscription_id = ANY (concerned) AND n.id = ANY (wanted)
     UNION ALL
-    SELECT d.subscription_id, d.id FROM pgonce.scheduled d WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (wanted)
+    SELECT d.subscription_id, d.id, pgonce_private.is_left_to_its_handler(d) FROM pgonce.scheduled d
+     WHERE d.subscription_id = ANY (concerned) AND d.id = ANY (wanted)
   ), held AS (
     SELECT h.subscription_id, h.id FROM unnest(concerned) AS s (id) CROSS JOIN LATERAL pgonce.held(s.id) h
   )
-  SELECT count(*) FILTER (WHERE h.id IS NULL), count(h.id) INTO cancelled, being_handled
+  SELECT count(*) FILTER (WHERE h.id IS NULL AND NOT p.begun), count(*) FILTER (WHERE h.id IS NOT NULL OR p.begun) INTO cancelled, being_handled
     FROM present p LEFT JOIN held h ON h.subscription_id = p.subscription_id AND h.id = p.id;
 END
 $$;

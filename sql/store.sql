@@ -180,13 +180,15 @@ AS $$
     FROM pgonce.channel c LEFT JOIN pgonce.subscription s ON s.channel_id = c.id WHERE c.name = channel_name GROUP BY c.id
 $$;
 
--- The function of a channel's triggers. Any role that may install can make one of such a name: it counts if its owner may store into the channel.
+-- The function of a channel's triggers. Any role that may install can make one of such a name: it counts if its owner may store into the channel, by
+-- its view or by its function. After a restore of data alone the view is made again, without rights, and a trigger may still store by the function.
 CREATE OR REPLACE FUNCTION pgonce_private.trigger_function(channel_name text) RETURNS oid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT p.oid FROM pg_proc p
    WHERE p.pronamespace = 'pgonce_triggers'::regnamespace AND p.proname = 'capture_' || channel_name AND p.pronargs = 0
-     AND has_table_privilege(p.proowner, to_regclass(format('pgonce.%I', 'into_' || channel_name)), 'INSERT')
+     AND (has_table_privilege(p.proowner, to_regclass(format('pgonce.%I', 'into_' || channel_name)), 'INSERT')
+          OR has_function_privilege(p.proowner, to_regprocedure(pgonce_private.store_function(channel_name)), 'EXECUTE'))
 $$;
 
 -- Whether a role can act as another one, by SET ROLE.
@@ -266,12 +268,12 @@ BEGIN
 END
 $$;
 
--- How the function of triggers is dropped by hand, and its triggers with it. Within a transaction: a partitioned table is locked before its partitions,
--- as its writers do. DROP locks it last, and the two would wait in a circle.
+-- How the function of triggers is dropped by hand, and its triggers with it. Within a transaction: all who use the table wait behind its lock, so that
+-- is bounded. And a partitioned table is locked before its partitions, as its writers do. DROP locks it last, and the two would wait in a circle.
 CREATE OR REPLACE FUNCTION pgonce.drop_function_sql(doomed regprocedure) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-  SELECT concat(string_agg(DISTINCT format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE; ', c.oid::regclass), ''), format('DROP FUNCTION %s CASCADE', doomed))
+  SELECT concat('SET LOCAL lock_timeout = ''800ms''; ', string_agg(DISTINCT format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE; ', c.oid::regclass), ''), format('DROP FUNCTION %s CASCADE', doomed))
     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
    WHERE t.tgfoid = doomed AND t.tgparentid = 0 AND c.relkind = 'p'
 $$;

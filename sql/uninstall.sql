@@ -1,6 +1,6 @@
 -- Removes pgonce from this database: its schemas, everything that waits in them, and every trigger that runs a function of them (by CASCADE). The
 -- watched tables stay as they are, and so does everything else outside the schemas: if something there depends on what is in them, nothing is
--- removed, and the error names it.
+-- removed, and the error names it. After SET pgonce.refuses_loss = 'on' nothing is removed while something waits.
 
 -- Guards have a schema and a script of their own: guards/uninstall.sql.
 
@@ -12,6 +12,7 @@ DO $$
 DECLARE
   timeout_before constant text := current_setting('lock_timeout');
   quotes_before constant text := current_setting('quote_all_identifiers');
+  refuses_loss constant boolean := coalesce(current_setting('pgonce.refuses_loss', true), '') = 'on';
   dependents text;
   watched regclass;
   role_name text;
@@ -38,6 +39,9 @@ BEGIN
       RAISE EXCEPTION 'pgonce: not uninstalled, nothing was changed: what is not pgonce''s depends on schema pgonce, and would be dropped with it: %. Drop that yourself, or have it do without, and try again',
         dependents USING ERRCODE = 'dependent_objects_still_exist';
     END IF;
+    IF refuses_loss THEN
+      PERFORM pgonce_private.refuse_waiting(NULL, NULL, 0); -- before anybody has to wait
+    END IF;
     BEGIN
       -- Writers of a table wait behind a wait for its lock.
       PERFORM set_config('lock_timeout', '800ms', true);
@@ -50,6 +54,9 @@ BEGIN
       LOOP
         EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', watched);
       END LOOP;
+      IF refuses_loss THEN
+        PERFORM pgonce.refuse_loss(NULL);
+      END IF;
       DROP SCHEMA IF EXISTS pgonce, pgonce_private, pgonce_triggers CASCADE;
       PERFORM set_config('lock_timeout', timeout_before, true);
     EXCEPTION

@@ -133,9 +133,7 @@ public final class PgOnce implements AutoCloseable {
    */
   public static String migration(Channel<?>... channels) {
     ChannelNames.requireDifferent(channels);
-    return Schema.script()
-        + "\n"
-        + String.join("\n", List.of(channels).stream().map(ChannelSql::installWithFeed).toList());
+    return Schema.script() + "\n" + ChannelSql.installWithFeeds(List.of(channels));
   }
 
   /** As {@link #listen(Channel, ListenOptions, Handler)}, with {@link ListenOptions#DEFAULT}. */

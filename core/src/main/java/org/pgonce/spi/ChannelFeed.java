@@ -54,8 +54,11 @@ public interface ChannelFeed {
   /**
    * The SQL that {@link #install} amounts to, for a reviewer and a migration tool; empty if there
    * is none.
+   *
+   * @param feeds how many feeds the same script installs: what one of them has locked, it keeps
+   *     while the next one waits
    */
-  default String migration(Channel<?> channel) {
+  default String migration(Channel<?> channel, int feeds) {
     return "";
   }
 }

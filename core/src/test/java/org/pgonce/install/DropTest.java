@@ -463,4 +463,16 @@ class DropTest {
       statement.execute(sql);
     }
   }
+
+  /** Which would not see what is committed while it waits. */
+  @ParameterizedTest
+  @ValueSource(strings = {"repeatable read", "serializable"})
+  void h83_aWayBackWithASnapshotIsRefused(String isolation, TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(DOOMED);
+    try (var snapshot = begin(database, SNAPSHOT.formatted(isolation))) {
+      assertThatThrownBy(() -> execute(snapshot, "select pgonce.refuse_loss('doomed')"))
+          .hasMessageContaining("run it in one that is READ COMMITTED");
+    }
+  }
 }

@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.pgonce.operations.Stage.ORDERS;
 import static org.pgonce.operations.Stage.QUICK;
 
+import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.operations.Explanation.Cause;
@@ -113,11 +115,37 @@ class ExplainAtWorkTest extends ExplainStage {
     assertThat(operations.retryNow(leased, List.of(id), "now")).isZero();
     assertThat(operations.cancel(leased, List.of(id), "not wanted"))
         .isEqualTo(new Operations.Cancelled(0, 1));
-    assertThat(
-            stage.database.queryString(
-                "select cancelled || ' ' || being_handled from pgonce.would_cancel('leased', array[%d])"
-                    .formatted(id)))
-        .isEqualTo("0 1");
+    assertThat(wouldCancel(leased, id)).isEqualTo(new Operations.Cancelled(0, 1));
+  }
+
+  /** A dry run says what the cancel does. */
+  @Test
+  void explain_anUnknownOutcomeIsNotCancelled() throws Exception {
+    var once = install("once", Mode.AT_MOST_ONCE, ChannelOptions.DEFAULT);
+    var id = publish(once);
+    // Its process was killed, and no other has seen that yet.
+    stage.database.execute(
+        """
+        with begun as (delete from pgonce.notification where subscription_id > 0 returning *)
+        insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, token)
+        select subscription_id, id, now() - interval '1 s', 1, created_at, payload, gen_random_uuid() from begun
+        """);
+    assertThat(wouldCancel(once, id)).isEqualTo(new Operations.Cancelled(0, 1));
+    assertThat(operations.cancel(once, List.of(id), "not wanted"))
+        .isEqualTo(new Operations.Cancelled(0, 1));
+  }
+
+  private Operations.Cancelled wouldCancel(Channel<?> channel, long id) throws SQLException {
+    try (var connection = stage.dataSource.getConnection();
+        var statement =
+            connection.prepareStatement(
+                "select cancelled, being_handled from pgonce.would_cancel(?::text, array[?::bigint])")) {
+      statement.setString(1, channel.name());
+      statement.setLong(2, id);
+      var row = statement.executeQuery();
+      row.next();
+      return new Operations.Cancelled(row.getLong(1), row.getLong(2));
+    }
   }
 
   @Test

@@ -1,5 +1,6 @@
 package org.pgonce.triggers;
 
+import java.util.List;
 import java.util.Objects;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
@@ -173,7 +174,7 @@ public final class TriggerChannel<T> implements Channel<T> {
    *     Triggers#migration} prints it
    */
   public String print() {
-    return ChannelSql.installWithFeed(this);
+    return ChannelSql.installWithFeeds(List.of(this));
   }
 
   /** The way back, with the loss of all that waits in the channel. */

@@ -6,7 +6,9 @@ SELECT p.oid::bigint, pg_catalog.pg_get_userbyid(p.proowner), p.prosecdef,
        NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
                     WHERE t.tgfoid = p.oid AND t.tgparentid = 0 AND NOT t.tgisinternal AND NOT pg_catalog.has_table_privilege(p.proowner, t.tgrelid, 'TRIGGER')),
        NOT EXISTS (SELECT FROM pg_catalog.pg_class v JOIN pg_catalog.pg_namespace s ON s.oid = v.relnamespace
-                    WHERE s.nspname = 'pgonce' AND v.relname = 'into_' || c.channel AND NOT pg_catalog.has_table_privilege(p.proowner, v.oid, 'INSERT')),
+                    WHERE s.nspname = 'pgonce' AND v.relname = 'into_' || c.channel AND NOT pg_catalog.has_table_privilege(p.proowner, v.oid, 'INSERT'))
+       OR EXISTS (SELECT FROM pg_catalog.pg_proc f JOIN pg_catalog.pg_namespace s ON s.oid = f.pronamespace
+                   WHERE s.nspname = 'pgonce' AND f.proname = 'store_' || c.channel AND pg_catalog.has_function_privilege(p.proowner, f.oid, 'EXECUTE')),
        (SELECT pg_catalog.string_agg(needed.what, E'\n') FROM (
           SELECT 'USAGE on schema pgonce', pg_catalog.has_schema_privilege(p.proowner, s.oid, 'USAGE'), 'pgonce'
             FROM pg_catalog.pg_namespace s WHERE s.nspname = 'pgonce'

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
@@ -388,5 +390,38 @@ class ChangedDefinitionTest {
 
   private static long stored(TestDatabase database) throws SQLException {
     return database.queryLong("select count(*) from pgonce.notification where subscription_id > 0");
+  }
+
+  @Test
+  void h83_theWayBackOfAChannelWithoutSubscriptions(TestDatabase database) throws Exception {
+    var channel = thing().afterInsert().build();
+    PgOnce.using(database.dataSource()).install(channel);
+    database.execute("select pgonce.drop_subscription('thing', 'default')");
+    Migration printed;
+    try (var connection = database.dataSource().getConnection()) {
+      printed = Triggers.migration(connection, channel);
+    }
+    database.execute(printed.up());
+    database.execute(printed.down());
+    assertThat(database.queryLong("select count(*) from pgonce.subscription")).isZero();
+    assertThat(database.queryLong("select count(*) from pgonce.channel")).isOne();
+  }
+
+  /** Or it would be stored for again. */
+  @Test
+  void h83_aMigrationWithAnOlderSnapshotThanADropFails(TestDatabase database) throws Exception {
+    var options = ChannelOptions.DEFAULT;
+    PgOnce.using(database.dataSource())
+        .install(thing().afterInsert().options(options.withSubscriptions("one", "two")).build());
+    var next = thing().afterInsert().options(options.withSubscriptions("two", "three")).build();
+    try (var migration = database.dataSource().getConnection();
+        var statement = migration.createStatement()) {
+      migration.setAutoCommit(false);
+      migration.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      statement.execute("select 1 from thing");
+      database.execute("select pgonce.drop_subscription('thing', 'one')");
+      assertThatThrownBy(() -> statement.execute(Migration.of(next).up()))
+          .hasMessageContaining("could not serialize access");
+    }
   }
 }

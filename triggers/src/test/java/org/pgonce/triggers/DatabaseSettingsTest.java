@@ -1,6 +1,8 @@
 package org.pgonce.triggers;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import java.sql.SQLException;
@@ -8,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -151,6 +154,40 @@ class DatabaseSettingsTest {
       assertThat(Triggers.check(connection, former)).isEmpty();
     }
     database.execute(Migration.ofSchema().down());
+  }
+
+  /** Whatever the default, it does not go by a snapshot from before it waited. */
+  @ParameterizedTest
+  @EnumSource(Defaults.class)
+  void h83_theWayBackSeesWhatIsCommittedWhileItWaits(Defaults defaults, TestDatabase database)
+      throws Exception {
+    defaults.set(database);
+    PgOnce.using(database.dataSource()).install(PUBLISHED);
+    for (var way : List.of(Migration.of(PUBLISHED), Migration.ofSchema())) {
+      try (var writer = database.dataSource().getConnection()) {
+        writer.setAutoCommit(false);
+        PgOnce.using(database.dataSource()).publisher().publish(writer, PUBLISHED, "open");
+        var back =
+            new FutureTask<>(
+                () -> {
+                  database.execute(way.down());
+                  return way;
+                });
+        new Thread(back).start();
+        await()
+            .atMost(BOUND)
+            .until(
+                () ->
+                    back.isDone()
+                        || database.queryLong(
+                                "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+                            == 1);
+        writer.commit();
+        assertThatThrownBy(() -> back.get(60, SECONDS))
+            .hasMessageContaining("still holds notifications: 1 waiting");
+      }
+      database.execute("delete from pgonce.notification");
+    }
   }
 
   /** Installed under one set of defaults, and looked at under another. */

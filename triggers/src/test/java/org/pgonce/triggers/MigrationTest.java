@@ -347,7 +347,7 @@ class MigrationTest {
     database.execute("insert into author values (1, 'Ann'), (2, 'Bob')");
 
     var drop =
-        "BEGIN; DROP FUNCTION pgonce_triggers.capture_author_inserted() CASCADE; SELECT pgonce.drop_channel('author_inserted'); COMMIT;";
+        "BEGIN; SET LOCAL lock_timeout = '800ms'; DROP FUNCTION pgonce_triggers.capture_author_inserted() CASCADE; SELECT pgonce.drop_channel('author_inserted'); COMMIT;";
     assertThatThrownBy(() -> scene.execute(migration.down()))
         .hasMessageContaining("channel \"author_inserted\" still holds notifications: 2 waiting")
         .hasMessageContaining("SELECT pgonce.drop_channel('author_inserted');");

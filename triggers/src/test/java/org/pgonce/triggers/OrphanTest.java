@@ -98,7 +98,7 @@ class OrphanTest {
   @Test
   void h10_aChannelIsNotDroppedWhileATriggerStoresIntoIt(TestDatabase database) throws Exception {
     var how =
-        "BEGIN; DROP FUNCTION pgonce_triggers.capture_old() CASCADE; SELECT pgonce.drop_channel('old'); COMMIT;";
+        "BEGIN; SET LOCAL lock_timeout = '800ms'; DROP FUNCTION pgonce_triggers.capture_old() CASCADE; SELECT pgonce.drop_channel('old'); COMMIT;";
     assertThatThrownBy(() -> database.execute("select pgonce.drop_channel('old')"))
         .hasMessageContaining("trigger pgonce_old of table public.author stores into it")
         .hasMessageContaining(how);

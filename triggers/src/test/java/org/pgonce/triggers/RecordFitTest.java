@@ -249,6 +249,17 @@ class RecordFitTest {
         .isEqualTo(new Written("a", "1"));
   }
 
+  /** Jackson makes no record of a payload that has both. */
+  @Test
+  void aComponentThatReadsTwoColumnsIsRefused(TestDatabase database) throws Exception {
+    database.execute("create table t (e_mail text not null, no text not null, number text)");
+
+    assertThat(problems(database, Written.class))
+        .singleElement()
+        .asString()
+        .startsWith("Written.number reads each of the columns no, number of table public.t");
+  }
+
   record Generated(int stored, int virtual) {}
 
   @Test

@@ -185,7 +185,8 @@ class TableDriftTest {
     PgOnce.using(database.dataSource()).install(ADDED);
     database.execute(
         "create trigger twice after insert on author for each statement execute function pgonce_triggers.capture_author_inserted()");
-    var lock = "BEGIN; LOCK TABLE ONLY \"public\".\"author\" IN ACCESS EXCLUSIVE MODE; ";
+    var lock =
+        "BEGIN; SET LOCAL lock_timeout = '800 ms'; LOCK TABLE ONLY \"public\".\"author\" IN ACCESS EXCLUSIVE MODE; ";
     assertThat(problems(database))
         .anyMatch(
             problem ->
@@ -209,7 +210,7 @@ class TableDriftTest {
             problem ->
                 problem.contains("table public.author_old feeds this channel too")
                     && problem.endsWith(
-                        "DROP TRIGGER \"pgonce_author_inserted\" ON \"public\".\"author_old\""))
+                        "DROP TRIGGER \"pgonce_author_inserted\" ON \"public\".\"author_old\"; COMMIT"))
         .hasSize(2);
     assertThatThrownBy(() -> PgOnce.using(database.dataSource()).install(ADDED))
         .isInstanceOf(PgOnceException.class)

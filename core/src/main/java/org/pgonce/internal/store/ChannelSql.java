@@ -2,8 +2,10 @@ package org.pgonce.internal.store;
 
 import java.math.BigDecimal;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
@@ -15,20 +17,33 @@ public final class ChannelSql {
 
   private ChannelSql() {}
 
-  /** Installs a channel and what feeds it, in a database that has the schema. */
-  public static String installWithFeed(Channel<?> channel) {
-    return install(channel) + channel.feed().migration(channel);
+  /**
+   * Installs channels and what feeds them, in a database that has the schema. The channels first:
+   * for their rows nobody shall wait who has locked a table.
+   */
+  public static String installWithFeeds(List<Channel<?>> channels) {
+    var feeds = feeds(channels);
+    return channels.stream().map(ChannelSql::install).collect(Collectors.joining())
+        + channels.stream()
+            .map(channel -> channel.feed().migration(channel, feeds))
+            .collect(Collectors.joining());
+  }
+
+  /** How many of them something feeds that is installed too. */
+  public static int feeds(List<Channel<?>> channels) {
+    return (int)
+        channels.stream().filter(channel -> channel.feed() != ChannelFeed.PUBLISHED).count();
   }
 
   /** Installs a channel without what feeds it. */
   public static String install(Channel<?> channel) {
     var options = channel.options();
-    return "SELECT pgonce.install_channel('%s', '%s', '%s', '%s'%s);\n"
+    return "SELECT pgonce.install_channel('%s', '%s', %s, %s%s);\n"
         .formatted(
             channel.name(),
             channel.mode(),
-            quoted(channel.feed().description()),
-            quoted(subscriptions(options)),
+            literal(channel.feed().description()),
+            literal(subscriptions(options)),
             settings(options));
   }
 
@@ -61,8 +76,10 @@ public final class ChannelSql {
     return given ? ", " + argument.formatted(value) : "";
   }
 
-  private static String quoted(String text) {
-    return text.replace("'", "''");
+  /** A text in SQL, which means the same whatever standard_conforming_strings says. */
+  public static String literal(String text) {
+    var quoted = "'" + text.replace("'", "''") + "'";
+    return text.indexOf('\\') < 0 ? quoted : "E" + quoted.replace("\\", "\\\\");
   }
 
   /** Drops a channel that nothing feeds any more, with everything that waits in it. */
@@ -94,8 +111,8 @@ public final class ChannelSql {
 
   /** The triggers of a table go with it. */
   private static String renamed(Channel<?> channel) {
-    return "-- if its table got another name or schema, as pgonce_owner:\nUPDATE pgonce.channel SET feed = '%s' WHERE name = '%s';\n"
-        .formatted(quoted(channel.feed().description()), channel.name());
+    return "-- if its table got another name or schema, as pgonce_owner:\nUPDATE pgonce.channel SET feed = %s WHERE name = '%s';\n"
+        .formatted(literal(channel.feed().description()), channel.name());
   }
 
   /** Not milliseconds: PostgreSQL 14 takes no more than 2^31 of them. */

@@ -2,6 +2,7 @@ package org.pgonce.triggers.internal.definition;
 
 import java.util.List;
 import java.util.stream.Collectors;
+import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.records.TableName;
 
 /** Names and texts in SQL. */
@@ -18,10 +19,8 @@ public final class Quoted {
     return (schema == null ? "" : identifier(schema) + ".") + identifier(name.table());
   }
 
-  /** Means the same whatever standard_conforming_strings says. */
   public static String literal(String text) {
-    var quoted = "'" + text.replace("'", "''") + "'";
-    return text.indexOf('\\') < 0 ? quoted : "E" + quoted.replace("\\", "\\\\");
+    return ChannelSql.literal(text);
   }
 
   /** An array of texts. */

@@ -39,6 +39,9 @@ final class BoundedLock {
   private static final List<Integer> WAITS_MS = List.of(50, 100, 200, 400, 800, LONGEST_WAIT_MS);
   private static final List<Integer> WAITS_TOGETHER_MS = List.of(100, 200, 400, 800, 800, 800);
 
+  /** In a script for several tables, which cannot give one back while it waits for the next. */
+  private static final int SHORTEST_IN_SCRIPT_MS = 50;
+
   private final Connection transaction;
 
   BoundedLock(Connection transaction) {
@@ -78,6 +81,16 @@ final class BoundedLock {
       inTheWay = refused;
     }
     throw new PgOnceException(inTheWay.givenUp(transaction, together));
+  }
+
+  /**
+   * How long a script waits for each of its tables at most, which all have one try: together less
+   * than deadlock_timeout.
+   */
+  static int inScriptMs(int tables) {
+    return tables > 1
+        ? Math.max(SHORTEST_IN_SCRIPT_MS, LONGEST_TOGETHER_MS / tables)
+        : LONGEST_WAIT_MS;
   }
 
   private static boolean isOfSeveralTables(List<TableChange> changes) {

@@ -3,9 +3,12 @@ package org.pgonce.triggers.internal.install;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
@@ -13,40 +16,72 @@ import org.pgonce.internal.store.ChannelNames;
 import org.pgonce.internal.store.ChannelSql;
 import org.pgonce.internal.store.Rights;
 import org.pgonce.internal.store.Schema;
+import org.pgonce.records.internal.catalog.WatchedTable;
 import org.pgonce.triggers.Migration;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
 import org.pgonce.triggers.internal.definition.Quoted;
 
-/** One channel's way to its definition, and back to what the database had before. */
+/** The way of channels to their definition, and back to what the database had before. */
 public final class ChannelMigration {
 
+  // So that a way back sees what others commit while it waits for them, whatever the database's
+  // default is. PostgreSQL refuses it behind a query of a transaction at another level.
+  private static final String SEES_ALL = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED;\n";
+
   private static final String SCHEMA_DOWN =
-      """
+      SEES_ALL
+          + """
       -- Removes pgonce with all its channels. Not while something waits in one: it would be lost.
-      SET lock_timeout = '800 ms';
-      DO $$
-      BEGIN
-        IF pg_catalog.to_regnamespace('pgonce') IS NOT NULL THEN
-          PERFORM pgonce.refuse_loss(NULL);
-        END IF;
-      END
-      $$;
+      SET pgonce.refuses_loss = 'on';
       """;
+
+  /**
+   * What is done for one channel. A script has one transaction: so that what keeps the writers of a
+   * table waiting waits for nothing that these may hold, each part comes for all channels before
+   * the next one.
+   *
+   * @param rows of pgonce's tables
+   * @param functions and locks of pgonce's own
+   * @param tables what needs the lock of a table
+   * @param tablesBack comes first on the way back
+   * @param rowsBack keeps the writers of all channels waiting
+   */
+  private record Parts(
+      String rows, String functions, String tables, String tablesBack, String rowsBack) {
+
+    static final Parts NONE = new Parts("", "", "", "", "");
+
+    static Migration joined(List<Parts> all) {
+      var back = new ArrayList<>(all);
+      Collections.reverse(back);
+      var down = join(back, Parts::tablesBack) + join(back, Parts::rowsBack);
+      return new Migration(
+          join(all, Parts::rows) + join(all, Parts::functions) + join(all, Parts::tables),
+          down.isEmpty() ? "" : SEES_ALL + down);
+    }
+
+    private static String join(List<Parts> all, Function<Parts, String> part) {
+      return all.stream().map(part).collect(Collectors.joining());
+    }
+  }
 
   private final Connection connection;
   private final Channel<?> channel;
   private final TriggerFeed feed;
+  private final int waitMs;
 
-  private ChannelMigration(Connection connection, Channel<?> channel, TriggerFeed feed) {
+  private ChannelMigration(
+      Connection connection, Channel<?> channel, TriggerFeed feed, int waitMs) {
     this.connection = connection;
     this.channel = channel;
     this.feed = feed;
+    this.waitMs = waitMs;
   }
 
   /** The schema and the way back from it. */
   public static Migration ofSchema() {
     return new Migration(
-        Schema.script(), SCHEMA_DOWN + Schema.uninstallScript() + "RESET lock_timeout;\n");
+        Schema.script(), SCHEMA_DOWN + Schema.uninstallScript() + "RESET pgonce.refuses_loss;\n");
   }
 
   /** By name, so that two that work on the same channels do not wait for each other in a circle. */
@@ -57,21 +92,31 @@ public final class ChannelMigration {
         .toList();
   }
 
-  /** For a database that has none of it, on an ordinary table. */
-  public static Migration fromNothing(Channel<?> channel) {
-    return new Migration(ChannelSql.installWithFeed(channel), dropAll(channel));
+  /** For a database that has none of them, on ordinary tables. */
+  public static Migration fromNothing(List<Channel<?>> channels) {
+    var feeds = ChannelSql.feeds(channels);
+    return Parts.joined(
+        channels.stream()
+            .map(
+                channel ->
+                    new Parts(
+                        ChannelSql.install(channel),
+                        channel.feed().migration(channel, feeds),
+                        "",
+                        dropTables(channel, BoundedLock.inScriptMs(feeds)),
+                        shortly(dropRow(channel))))
+            .toList());
   }
 
   /** Drops triggers, function and channel, with all that waits in it. */
   public static String dropWithLoss(Channel<?> channel) {
-    return dropFunction(channel) + shortly(ChannelSql.drop(channel));
+    return dropFunction(channel, BoundedLock.LONGEST_WAIT_MS) + shortly(ChannelSql.drop(channel));
   }
 
-  private static String dropAll(Channel<?> channel) {
+  private static String dropTables(Channel<?> channel, int waitMs) {
     return "-- Drops channel %s. Not while something waits in it: it would be lost.\n"
             .formatted(channel.name())
-        + dropFunction(channel)
-        + shortly(dropRow(channel));
+        + dropFunction(channel, waitMs);
   }
 
   private static String dropRow(Channel<?> channel) {
@@ -79,12 +124,12 @@ public final class ChannelMigration {
         .formatted(Quoted.literal(channel.name()));
   }
 
-  private static String dropFunction(Channel<?> channel) {
+  private static String dropFunction(Channel<?> channel, int waitMs) {
     return channel.feed() instanceof TriggerFeed
         ? TriggerSteps.boundedScript(
             CaptureFunction.lockTables(channel.name())
                 + OwnerRole.as(OwnerRole.OF_SCHEMA, CaptureFunction.drop(channel.name())),
-            BoundedLock.LONGEST_WAIT_MS)
+            waitMs)
         : "";
   }
 
@@ -96,9 +141,19 @@ public final class ChannelMigration {
   /**
    * For a database as it is.
    *
-   * @throws PgOnceException if the definition cannot be installed there
+   * @throws PgOnceException if a definition cannot be installed there
    */
-  public static Migration of(Connection connection, Channel<?> channel) throws SQLException {
+  public static Migration of(Connection connection, List<Channel<?>> channels) throws SQLException {
+    var waitMs = BoundedLock.inScriptMs(ChannelSql.feeds(channels));
+    var parts = new ArrayList<Parts>();
+    for (var channel : channels) {
+      parts.add(parts(connection, channel, waitMs));
+    }
+    return Parts.joined(parts);
+  }
+
+  private static Parts parts(Connection connection, Channel<?> channel, int waitMs)
+      throws SQLException {
     if (!Schema.exists(connection)) {
       throw new PgOnceException(
           "pgonce cannot compare channel %s with what is installed: schema pgonce is missing; run Migration.ofSchema() first, or print Migration.of(channel)"
@@ -110,22 +165,23 @@ public final class ChannelMigration {
           "pgonce cannot print a migration of channel %s: %s".formatted(channel.name(), damage));
     }
     return channel.feed() instanceof TriggerFeed feed
-        ? new ChannelMigration(connection, channel, feed).make()
+        ? new ChannelMigration(connection, channel, feed, waitMs).make()
         : ofPublished(connection, channel);
   }
 
-  private static Migration ofPublished(Connection connection, Channel<?> channel)
-      throws SQLException {
+  private static Parts ofPublished(Connection connection, Channel<?> channel) throws SQLException {
     var row = ChannelRow.of(connection, channel);
     var former = row.former(connection);
     refuse(channel, row.obstaclesToMigrate());
-    return row.isAsDefined()
-        ? new Migration("", "")
-        : new Migration(
-            row.up(former), former == null ? dropAll(channel) : shortly(row.down(former)));
+    if (row.isAsDefined()) {
+      return Parts.NONE;
+    }
+    return former == null
+        ? new Parts(row.up(null), "", "", dropTables(channel, 0), shortly(dropRow(channel)))
+        : new Parts(row.up(former), "", "", "", shortly(row.down(former)));
   }
 
-  private Migration make() throws SQLException {
+  private Parts make() throws SQLException {
     var capture = feed.capture();
     var row = ChannelRow.of(connection, channel);
     var former = row.former(connection);
@@ -138,28 +194,33 @@ public final class ChannelMigration {
     }
     refuse(channel, obstacles);
     var steps = new TriggerSteps(capture, state, Objects.requireNonNull(table));
-    var up = (row.isAsDefined() ? "" : row.up(former)) + steps.migration();
-    if (up.isEmpty()) {
-      return new Migration("", "");
+    if (row.isAsDefined() && steps.isEmpty()) {
+      return Parts.NONE;
     }
-    if (former == null && state.function() == null) {
-      return new Migration(up, dropAll(channel));
-    }
-    var down = new StringBuilder();
-    down.append(
+    var isNew = former == null && state.function() == null;
+    return new Parts(
+        row.isAsDefined() ? "" : row.up(former),
+        steps.functionScript(),
+        // A change to BROADCAST keeps the writers of all channels waiting from then on.
+        steps.tableScript(
+            row.changesMode(former) ? Math.min(waitMs, BoundedLock.LONGEST_TOGETHER_MS) : waitMs),
+        isNew ? dropTables(channel, waitMs) : tablesBack(steps, state, table),
+        row.isAsDefined() ? "" : shortly(former == null ? dropRow(channel) : row.down(former)));
+  }
+
+  private String tablesBack(TriggerSteps steps, State state, WatchedTable table)
+      throws SQLException {
+    var back =
         "-- Brings back what channel %s was before. What it has stored since then stays, and is read as that definition reads it.\n"
-            .formatted(channel.name()));
-    if (!steps.isEmpty()) {
-      down.append(Installer.lockScript(channel.name()));
-      down.append(
-          state.function() == null
-              ? dropFunction(channel)
-              : new FormerTriggers(connection, state, table.name()).restored());
+            .formatted(channel.name());
+    if (steps.isEmpty()) {
+      return back;
     }
-    if (!row.isAsDefined()) {
-      down.append(shortly(former == null ? dropRow(channel) : row.down(former)));
-    }
-    return new Migration(up, down.toString());
+    return back
+        + Installer.lockScript(channel.name())
+        + (state.function() == null
+            ? dropFunction(channel, waitMs)
+            : new FormerTriggers(connection, state, table.name()).restored(waitMs));
   }
 
   private static void refuse(Channel<?> channel, List<String> obstacles) {

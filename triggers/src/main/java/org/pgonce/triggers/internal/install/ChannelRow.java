@@ -25,7 +25,7 @@ final class ChannelRow {
       """
       SELECT c.mode,
              pg_catalog.format('SELECT pgonce.install_channel(channel_name => %L, subscriptions => %L%s);', c.name,
-               (SELECT pg_catalog.jsonb_object_agg(s.name, s.filter) FROM pgonce.subscription s WHERE s.channel_id = c.id),
+               (SELECT coalesce(pg_catalog.jsonb_object_agg(s.name, s.filter), '{}') FROM pgonce.subscription s WHERE s.channel_id = c.id),
                (SELECT pg_catalog.string_agg(pg_catalog.format(', %I => %L', e.key, e.value), '' ORDER BY e.key)
                   FROM pg_catalog.jsonb_each_text(pg_catalog.to_jsonb(c) - CAST(ARRAY['id', 'name', 'held_until', 'installed_at', 'installed_by', 'changed_at', 'changed_by', 'numbered', 'owner'] AS text[])) e))
         FROM pgonce.channel c WHERE c.name = ?
@@ -143,8 +143,12 @@ final class ChannelRow {
     return String.join("", down);
   }
 
+  boolean changesMode(@Nullable Former former) {
+    return former != null && !former.mode().equals(channel.mode().name());
+  }
+
   private String changeMode(@Nullable Former former, String mode) {
-    return former == null || former.mode().equals(channel.mode().name())
+    return !changesMode(former)
         ? ""
         : "SELECT pgonce.change_mode(%s, '%s');\n".formatted(Quoted.literal(channel.name()), mode);
   }

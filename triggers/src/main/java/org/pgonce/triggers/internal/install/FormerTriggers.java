@@ -36,7 +36,7 @@ final class FormerTriggers {
   }
 
   /** What makes function and triggers what they were. */
-  String restored() throws SQLException {
+  String restored(int waitMs) throws SQLException {
     var before = Objects.requireNonNull(state.function(), "there was one");
     var triggers = new StringBuilder();
     var gone = new ArrayList<>(TriggerDrift.surplus(state));
@@ -51,7 +51,7 @@ final class FormerTriggers {
     }
     gone.forEach(trigger -> triggers.append(definition(trigger)));
     return OwnerRole.script(new FunctionDrift(state).isToBeReplaced() ? definition(before) : "")
-        + TriggerSteps.boundedScript(triggers, BoundedLock.LONGEST_WAIT_MS);
+        + TriggerSteps.boundedScript(triggers, waitMs);
   }
 
   /** As whose it was: by its name only if that is not the role that installs would choose. */

@@ -8,7 +8,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.triggers.internal.definition.CaptureFunction;
-import org.pgonce.triggers.internal.definition.CaptureTrigger;
 import org.pgonce.triggers.internal.definition.Quoted;
 
 /** In what a channel's function differs from its definition. */
@@ -61,15 +60,16 @@ final class FunctionDrift {
     if (!installed.mayTrigger()) {
       // No installation takes it over, see InstallRights.
       problems.add(
-          "%s belongs to %s, who may not put triggers on the table: if that role is to have the table's rows, GRANT TRIGGER ON %s TO %s; else look at the function, then drop it (BEGIN; %5$sDROP FUNCTION %6$s() CASCADE; COMMIT) or give it to the table's owner (SELECT pgonce.let_capture(%7$s, '…'); ALTER FUNCTION %6$s() OWNER TO …), and install the channel again"
+          "%s belongs to %s, who may not put triggers on the table: if that role is to have the table's rows, GRANT TRIGGER ON %s TO %s; else look at the function, then drop it (%5$s) or give it to the table's owner (SELECT pgonce.let_capture(%7$s, '…'); ALTER FUNCTION %6$s() OWNER TO …), and install the channel again"
               .formatted(
                   name,
                   installed.owner(),
                   Quoted.table(wanted.table().name()),
                   Quoted.identifier(installed.owner()),
-                  CaptureTrigger.lockBeforeDrop(
-                          wanted.table().isPartitioned(), wanted.table().name())
-                      .replace('\n', ' '),
+                  TriggerDrift.byHand(
+                      wanted.table().isPartitioned(),
+                      wanted.table().name(),
+                      "DROP FUNCTION " + wanted.name() + "() CASCADE"),
                   wanted.name(),
                   Quoted.literal(wanted.capture().channel())));
     } else if (!installed.lacking().isEmpty()) {

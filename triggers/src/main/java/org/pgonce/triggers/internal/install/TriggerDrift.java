@@ -192,10 +192,16 @@ final class TriggerDrift {
 
   /** In one line, for a message. */
   static String dropByHand(InstalledTrigger trigger) {
-    var lock = CaptureTrigger.lockBeforeDrop(trigger.isPartitioned(), trigger.table());
-    return lock.isEmpty()
-        ? drop(trigger)
-        : "BEGIN; " + lock.replace('\n', ' ') + drop(trigger) + "; COMMIT";
+    return byHand(trigger.isPartitioned(), trigger.table(), drop(trigger));
+  }
+
+  /** Bounded: all who use the table wait behind its lock. */
+  static String byHand(boolean isPartitioned, TableName table, String drop) {
+    return "BEGIN; SET LOCAL lock_timeout = '%d ms'; %s%s; COMMIT"
+        .formatted(
+            BoundedLock.LONGEST_TOGETHER_MS,
+            CaptureTrigger.lockBeforeDrop(isPartitioned, table).replace('\n', ' '),
+            drop);
   }
 
   static String drop(InstalledTrigger trigger) {

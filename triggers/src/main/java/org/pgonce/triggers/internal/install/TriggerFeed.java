@@ -83,14 +83,15 @@ public final class TriggerFeed implements ChannelFeed {
   }
 
   @Override
-  public String migration(Channel<?> channel) {
+  public String migration(Channel<?> channel, int feeds) {
     var depends = dependsOnTable();
     if (depends != null) {
       throw new PgOnceException(
           "pgonce cannot print channel %s without a look at table %s, as %s: print it with Triggers.migration(connection, …)"
               .formatted(channel.name(), capture.table(), depends));
     }
-    return TriggerSteps.fromNothing(capture).migration();
+    var steps = TriggerSteps.fromNothing(capture);
+    return steps.functionScript() + steps.tableScript(BoundedLock.inScriptMs(feeds));
   }
 
   /** What of the function depends on the table's columns, as a sentence; null if nothing does. */

@@ -74,18 +74,22 @@ final class TriggerSteps {
   }
 
   /**
-   * All of it as SQL. What creates the function has its path pinned; the rest names what is
-   * pgonce's in full, and finds a table without a schema where the session looks for it.
+   * What needs no lock of a table, as SQL; empty if nothing is to be done. What creates the
+   * function has its path pinned; the rest names what is pgonce's in full, and finds a table
+   * without a schema where the session looks for it.
    */
-  String migration() {
-    if (isEmpty()) {
-      return "";
-    }
-    var changes = tableChanges().stream().map(TableChange::sql).collect(Collectors.joining());
-    return Installer.lockScript(capture.channel())
-        + (replacesFunction() ? function() : "")
-        + boundedScript(changes, BoundedLock.LONGEST_WAIT_MS)
-        + partitions();
+  String functionScript() {
+    return isEmpty()
+        ? ""
+        : Installer.lockScript(capture.channel())
+            + (replacesFunction() ? function() : "")
+            + partitions();
+  }
+
+  /** The rest. */
+  String tableScript(int waitMs) {
+    return boundedScript(
+        tableChanges().stream().map(TableChange::sql).collect(Collectors.joining()), waitMs);
   }
 
   private String function() {

@@ -21,6 +21,9 @@ public final class ToolProof {
           Pattern.CASE_INSENSITIVE);
   private static final Pattern HAZARD =
       Pattern.compile("\\$\\{|\\r|" + COMMAND.pattern(), Pattern.CASE_INSENSITIVE);
+  // In E'…' a backslash before one of these, itself not escaped: it means nothing.
+  private static final Pattern IDLE_BACKSLASH =
+      Pattern.compile("(?<!\\\\)((?:\\\\\\\\)*)\\\\(?=\\$\\{|\\r)");
   private static final Pattern EMPTY_LINE = Pattern.compile("\\n([ \\t]*)\\n");
 
   private ToolProof() {}
@@ -46,7 +49,8 @@ public final class ToolProof {
     return switch (token.kind()) {
       case TEXT -> escaped(token.content().replace("''", "'"));
       case DOLLAR_QUOTED -> escaped(token.content());
-      case ESCAPED -> "E'" + neutral(token.content()) + "'";
+      case ESCAPED ->
+          "E'" + neutral(IDLE_BACKSLASH.matcher(token.content()).replaceAll("$1")) + "'";
       case IDENTIFIER ->
           "U&\""
               + token
