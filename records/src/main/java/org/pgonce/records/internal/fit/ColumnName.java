@@ -44,10 +44,14 @@ public record ColumnName(String name, List<String> aliases) {
 
   /** Null if there is none. */
   @Nullable Column in(List<Column> columns) {
+    return allIn(columns).stream().findFirst().orElse(null);
+  }
+
+  /** More than one where there are columns of several of its names. */
+  List<Column> allIn(List<Column> columns) {
     return columns.stream()
         .filter(column -> column.name().equals(name) || aliases.contains(column.name()))
-        .findFirst()
-        .orElse(null);
+        .toList();
   }
 
   /** A column that differs in letter case and underscores only; null if there is none. */

@@ -3,6 +3,7 @@ package org.pgonce.records.internal.fit;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.records.TableName;
@@ -82,6 +83,11 @@ public final class RecordFit {
   private static @Nullable String misfit(
       RecordComponent component, String where, List<Column> columns) {
     var wanted = ColumnName.of(component);
+    var all = wanted.allIn(columns);
+    if (all.size() > 1) {
+      return " reads each of the columns %s of %s, and no record can be made of a payload with more than one: take away @JsonAlias while they are there"
+          .formatted(all.stream().map(Column::name).collect(Collectors.joining(", ")), where);
+    }
     var column = wanted.in(columns);
     var type = component.getGenericType().getTypeName().replaceAll("[\\w.$]+[.$]", "");
     if (column == null) {
