@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.SQLException;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.Channel;
+import org.pgonce.ChannelOptions;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
 import org.pgonce.spi.Event;
@@ -85,5 +87,20 @@ class FilterTest {
       Stage.awaitSoon(heard);
       assertThat(events.of(Event.BroadcastDropped.class)).isEmpty();
     }
+  }
+
+  @Test
+  void h83_filtersThatReadAlikeAreTwo(TestDatabase database) throws Exception {
+    database.execute(install("{\"a\": \"1, b=2\"}"));
+    var filter = Map.of("a", "1", "b", "2");
+    var other =
+        Channel.of(
+            "other",
+            String.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withSubscription("default", filter));
+    assertThatThrownBy(() -> PgOnce.using(database.dataSource()).check(other))
+        .hasMessageContaining("filter of subscription default")
+        .hasMessageContaining("{\"a\":\"1\",\"b\":\"2\"}");
   }
 }

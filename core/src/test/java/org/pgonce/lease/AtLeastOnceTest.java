@@ -257,6 +257,24 @@ class AtLeastOnceTest {
         .isEqualTo("ATTEMPTS_USED_UP 3 java.lang.IllegalStateException: always");
   }
 
+  /** As where a release allows fewer attempts than the one before. */
+  @Test
+  void h46_whatHasFailedAsOftenAsItMayByNowKeepsItsError() throws Exception {
+    publish(1);
+    stage.database.execute(
+        """
+        with failed as (delete from pgonce.notification where subscription_id > 0 returning *)
+        insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, last_error, payload)
+        select subscription_id, id, now(), 5, created_at, 'as always', payload from failed
+        """);
+    stage.pgonce().listen(CALLS, QUICK, (call, tx) -> {}).start();
+    stage.awaitSoon(() -> stage.deadLetters() == 1);
+    assertThat(
+            stage.database.queryString(
+                "select reason || ' ' || attempts || ' ' || error from pgonce.dead_letter"))
+        .isEqualTo("ATTEMPTS_USED_UP 5 as always");
+  }
+
   @Test
   void h45_aHandlerThatDoesNotReturnIsCutOffAndItsAttemptCounted() throws Exception {
     var attempts = new CopyOnWriteArrayList<Integer>();

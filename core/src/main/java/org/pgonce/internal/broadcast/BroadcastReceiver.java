@@ -35,7 +35,6 @@ public final class BroadcastReceiver implements PollTarget {
 
   // No other process takes a broadcast over. The server notices within a second that the connection
   // of a handler that was cut off is closed (PoolSettings.CLIENT_CHECK).
-  private static final String NO_TOKEN = "broadcast";
 
   // What may wait for a handler; what comes beyond is dropped, and said.
   private static final int MAX_WAITING = 10_000;
@@ -152,7 +151,7 @@ public final class BroadcastReceiver implements PollTarget {
             "broadcast " + message.id() + " of channel " + subscribed.label(),
             origin,
             subscribed.options().handlerTimeout(),
-            NO_TOKEN);
+            null);
     try (transaction) {
       if (!slot.begin(cause -> cutOff(transaction, cause))) {
         waiting.clear(); // The listener stops.

@@ -41,6 +41,9 @@ public final class ClaimCursor {
   private @Nullable Look whole; // under way
   private long wholeFrom = System.nanoTime();
   private long wholeTook;
+  // Since the last such look began one of the others has found nothing, where a row may have been
+  // committed late.
+  private boolean isMissed;
 
   /** A claim begins. {@link #ended} or {@link #failed} follows. */
   public synchronized Look begin() {
@@ -51,6 +54,7 @@ public final class ClaimCursor {
             : now - whole.begunAt() >= Math.max(LOST, 4 * wholeTook);
     var look = new Look(isWhole ? 0 : after, isWhole, generation, now);
     whole = isWhole ? look : whole;
+    isMissed &= !isWhole;
     return look;
   }
 
@@ -85,6 +89,7 @@ public final class ClaimCursor {
       wholeFrom =
           now + (wholeTook <= QUICK ? QUICK : Math.min(LONGEST_REST, REST_FACTOR * wholeTook));
     }
+    isMissed |= lastId == 0 && !look.isWhole();
     // Claims that began before the cursor was set back know nothing of what lies before theirs.
     if (lastId > 0 && look.generation() == generation) {
       after = look.isWhole() ? lastId : Math.max(after, lastId);
@@ -95,6 +100,17 @@ public final class ClaimCursor {
   /** The claim has failed, and has seen nothing. */
   public synchronized void failed(Look look) {
     whole = look.equals(whole) ? null : whole;
+  }
+
+  /**
+   * How long to wait until a claim looks at all rows, where one that did not has found nothing;
+   * null where none need.
+   */
+  public synchronized @Nullable Duration untilWhole() {
+    return !isMissed
+        ? null
+        : Duration.ofNanos(
+            whole == null ? Math.max(0, wholeFrom - System.nanoTime()) : LONGEST_REST);
   }
 
   public synchronized long after() {

@@ -73,10 +73,10 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
   /**
    * To be sent first in the handler's transaction.
    *
-   * @param token of the lease; of a broadcast's handler, one of its own
+   * @param token of the lease; null if there is none, and so no mark
    */
-  public static HandlerSession begin(Connection transaction, Duration handlerTimeout, String token)
-      throws SQLException {
+  public static HandlerSession begin(
+      Connection transaction, Duration handlerTimeout, @Nullable String token) throws SQLException {
     return Statements.row(
         transaction,
         BEGIN,
@@ -85,7 +85,7 @@ public record HandlerSession(int backendPid, String idleTimeout, @Nullable Sessi
           return new HandlerSession(row.getInt("pid"), row.getString("idle"), null);
         },
         ClaimSession.idleBoundMs(handlerTimeout),
-        mark(token));
+        token == null ? null : mark(token));
   }
 
   private static String mark(String token) {

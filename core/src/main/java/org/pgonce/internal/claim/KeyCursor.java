@@ -47,7 +47,7 @@ public final class KeyCursor {
   private final LongSupplier nanoTime;
   private final Set<String> keys = new LinkedHashSet<>();
   private final Set<String> busy = new LinkedHashSet<>();
-  private int looks;
+  private long looks;
   private int walks;
   private int looking;
   private long passedAt;
@@ -55,7 +55,7 @@ public final class KeyCursor {
   private At near = At.START;
   // By the look that began last of those that have ended.
   private boolean unseen;
-  private int unseenBy;
+  private long unseenBy;
   // Positions that were reached LAG ago or earlier, and since then.
   private At base = At.START;
   private At nextBase = At.START;
@@ -71,7 +71,12 @@ public final class KeyCursor {
   private long walkedAt;
 
   KeyCursor(LongSupplier nanoTime) {
+    this(nanoTime, 0);
+  }
+
+  KeyCursor(LongSupplier nanoTime, long looks) {
     this.nanoTime = nanoTime;
+    this.looks = looks;
     var now = nanoTime.getAsLong();
     this.passedAt = now - LAG.toNanos();
     this.nextBaseSince = now;
@@ -111,7 +116,7 @@ public final class KeyCursor {
     }
     looks++;
     // Each with a turn of its own, or some would never come first.
-    Collections.rotate(ways, isWalk ? walks++ : looks);
+    Collections.rotate(ways, isWalk ? walks++ : (int) (looks % ways.size()));
     var tried = keys.stream().limit(MOST_TRIED).toList();
     tried.forEach(keys::remove);
     var after = now - baseFrom >= 0 ? base : near;

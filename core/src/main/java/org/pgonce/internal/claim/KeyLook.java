@@ -19,7 +19,7 @@ import org.pgonce.internal.jdbc.Statements;
  * @param walkFrom for {@link Way#WALK}: the key behind which it begins; null if it does not walk
  */
 public record KeyLook(
-    int number, List<Way> ways, List<String> keys, At after, @Nullable String walkFrom) {
+    long number, List<Way> ways, List<String> keys, At after, @Nullable String walkFrom) {
 
   public enum Way {
     KEYS,

@@ -13,13 +13,14 @@ import org.pgonce.spi.Event.WaitCause;
  * A worker of a subscription: it runs the {@link ClaimLoop} while claims are wanted, and then waits
  * for more to do. For 50 ms it keeps its connection, so that the next row meets a session whose
  * settings are known and a driver that has its statements prepared. After that it gives back slot
- * and connection and keeps its thread, to which a pool gives the same connection again.
+ * and connection and keeps its thread for a minute, to which a pool gives the same connection
+ * again.
  */
 final class ClaimWorker implements Runnable, Worker {
 
   // Short, for those that wait for a connection of a pool that is too small.
   private static final Duration WITH_CONNECTION = Duration.ofMillis(50);
-  private static final Duration FOR_EVER = Duration.ofDays(365);
+  private static final Duration WITH_THREAD = Duration.ofMinutes(1);
 
   private final SubscriptionConsumer consumer;
   private final ClaimLoop loop;
@@ -64,7 +65,7 @@ final class ClaimWorker implements Runnable, Worker {
       } finally {
         leave();
       }
-    } while (consumer.awaitCall(this, FOR_EVER));
+    } while (consumer.awaitCall(this, WITH_THREAD));
   }
 
   private void work() {

@@ -25,6 +25,8 @@ import org.pgonce.internal.claim.RowsBehind;
  * <tr><td>the poll, the gate, a free slot, a pause that is over</td><td>at once</td></tr>
  * <tr><td>rows may lie behind a claimed one</td><td>when that is settled, or after 100 ms; after 5
  * ms where one of the last eight took more than 20 ms</td></tr>
+ * <tr><td>a claim behind the cursor found nothing</td><td>when one may look at all rows: see {@link
+ * org.pgonce.internal.claim.ClaimCursor}</td></tr>
  * <tr><td>a claim found several rows, and fewer than a batch has room for: it left none</td><td>15
  * ms after it at the earliest, so that the next batch is fuller</td></tr>
  * <tr><td>the database is in trouble</td><td>after 50 ms to 1 s, with jitter: each time later, until
@@ -100,6 +102,8 @@ final class FetchTrigger {
   // answered late.
   private long behindAt = NEVER;
   private long answerAt = NEVER;
+  // A claim that did not look at all rows has found none: when one may look at all.
+  private long wholeAt = NEVER;
   // How many in a row were settled within SLOW_NANOS.
   private int quickInARow;
   // No claim begins before that.
@@ -255,7 +259,7 @@ final class FetchTrigger {
 
   /** One timer, for the earliest time. */
   private void plan() {
-    var at = Math.min(behindAt, answerAt);
+    var at = Math.min(Math.min(behindAt, answerAt), wholeAt);
     if (now() < restUntil && (newWanted || dueWanted || rowsBehind)) {
       at = Math.min(at, restUntil);
     }
@@ -281,10 +285,9 @@ final class FetchTrigger {
       nextIsLate |= !answersAtOnce();
       nextIsAnswer = true;
     }
-    var isBehind = now >= behindAt;
-    if (isBehind) {
-      behindAt = NEVER;
-    }
+    var isBehind = now >= Math.min(behindAt, wholeAt);
+    behindAt = now >= behindAt ? NEVER : behindAt;
+    wholeAt = now >= wholeAt ? NEVER : wholeAt;
     if (!isNobodyClaiming(now)) {
       newWanted |= isBehind; // a claim of a scheduled row tells of no new ones
     } else if (now >= restUntil && (isBehind || isWanted())) {
@@ -329,6 +332,7 @@ final class FetchTrigger {
         nextIsAnswer = false;
         behindAt = NEVER;
         answerAt = NEVER;
+        wholeAt = since >= wholeAt ? NEVER : wholeAt;
       }
       return isDue;
     }
@@ -364,6 +368,9 @@ final class FetchTrigger {
         emptyInARow += isAnswer ? 1 : 0;
         ignoresRank &= emptyInARow < EMPTY_UNTIL_RANK_COUNTS;
         rowsBehind = false;
+        var wait = cursors.fresh().untilWhole();
+        wholeAt = wait == null ? NEVER : now() + wait.toNanos();
+        plan();
       }
     }
 

@@ -133,7 +133,8 @@ final class LeaseClaimLoop extends ClaimLoop {
         HandlerSession.end(transaction, claim);
       }
       if (result.spent()) {
-        settlement.bury(transaction, claim);
+        var hasFailed = !claim.suspect() && claim.attempts() >= rules.maxAttempts();
+        settlement.bury(transaction, claim, hasFailed);
       } else {
         leased = claim.suspect() ? leaseSuspect(transaction, claim) : claim;
       }

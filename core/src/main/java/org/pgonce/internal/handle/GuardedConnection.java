@@ -116,8 +116,8 @@ public final class GuardedConnection {
 
   /**
    * The same, a statement that settles the notification, the commit, and what begins the next
-   * transaction. The latter is sent only where one message takes all, and rolled back if {@link
-   * #restoreSession} has something to do.
+   * transaction. The latter is sent only where one message takes all, and is undone if {@link
+   * #restoreSession} has something to do, which rolls it back.
    *
    * @throws SQLException as {@link #seal}, or what the statement throws; or it is not committed, or
    *     not known to be; or what begins the next transaction has failed
@@ -132,12 +132,18 @@ public final class GuardedConnection {
         next.addTo(message);
       }
     }
-    send(message);
+    try {
+      send(message);
+    } catch (SQLException e) {
+      if (commits && next != null) {
+        next.undone();
+      }
+      throw e;
+    }
     if (!commits || next == null) {
       real.commit(); // sends nothing if that is done, but a pool around the driver takes note
     } else if (toRestore != null) {
       next.undone();
-      real.rollback();
     }
     return settled.result();
   }
@@ -297,6 +303,7 @@ public final class GuardedConnection {
     if (toRestore == null) {
       return false;
     }
+    real.rollback(); // of what was begun behind the commit
     toRestore.restore(real, idleTimeout);
     return true;
   }

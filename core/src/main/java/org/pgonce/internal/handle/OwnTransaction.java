@@ -34,7 +34,7 @@ public final class OwnTransaction implements AutoCloseable {
   private final Duration handlerTimeout;
   private final Object notification;
   private final NotificationHeaders origin;
-  private final String token;
+  private final @Nullable String token;
 
   private final ReentrantLock beginning = new ReentrantLock();
   private volatile @Nullable Begun begun;
@@ -52,14 +52,14 @@ public final class OwnTransaction implements AutoCloseable {
       GuardedConnection guarded) {}
 
   /**
-   * @param token marks its session: of its lease, where it has one
+   * @param token of its lease, which marks its session; null if it has none
    */
   public OwnTransaction(
       ListenerContext context,
       Object notification,
       NotificationHeaders origin,
       Duration handlerTimeout,
-      String token) {
+      @Nullable String token) {
     this.context = context;
     this.notification = notification;
     this.origin = origin;

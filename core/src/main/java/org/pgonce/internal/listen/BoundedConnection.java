@@ -20,6 +20,7 @@ import org.slf4j.LoggerFactory;
 /** A source's connection with a bound on each call: a driver's call may never return. */
 final class BoundedConnection implements AutoCloseable {
 
+  private static final int AT_ONCE = 50;
   private static final Duration UNLISTEN_BOUND = Duration.ofMillis(500);
   private static final long CLOSE_BOUND_MILLIS = 1_000;
   private static final Logger LOG = LoggerFactory.getLogger(BoundedConnection.class);
@@ -44,9 +45,16 @@ final class BoundedConnection implements AutoCloseable {
             WakeUpConnection::close));
   }
 
-  /** When it returns, each NOTIFY on the channels that commits from now on arrives. */
+  /**
+   * When it returns, each NOTIFY on the channels that commits from now on arrives.
+   *
+   * @param timeout for each fifty of them: a driver sends one after the other
+   */
   void listen(Collection<String> channels, Duration timeout) throws SQLException {
-    execute(channels.stream().map(channel -> "LISTEN " + identifier(channel)).toList(), timeout);
+    var statements = channels.stream().map(channel -> "LISTEN " + identifier(channel)).toList();
+    for (var from = 0; from < statements.size(); from += AT_ONCE) {
+      execute(statements.subList(from, Math.min(from + AT_ONCE, statements.size())), timeout);
+    }
   }
 
   void notify(String channel, String payload, Duration timeout) throws SQLException {

@@ -69,8 +69,15 @@ final class SettleStatements {
   }
 
   /** Makes it a dead letter; false if the row is not there with the claim's attempts. */
+  /**
+   * @param error null for the row's last one
+   */
   static boolean bury(
-      Connection transaction, Claim claim, int attempts, DeadLetterReason reason, String error)
+      Connection transaction,
+      Claim claim,
+      int attempts,
+      DeadLetterReason reason,
+      @Nullable String error)
       throws SQLException {
     return Statements.row(
         transaction,

@@ -40,6 +40,8 @@ public sealed class Settlement permits TransactionalSettlement {
   private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
 
   static final String DIED = "the process that ran it, or its session, ended without a word";
+  private static final String NO_MORE =
+      "it has failed before, as often as it may by now; the dead letter has its last error";
 
   // How long a late record waits for the row, which the claim's session or the next attempt holds,
   // and how long it may hold the row if its process freezes. A shorter bound of the session stays.
@@ -237,18 +239,25 @@ public sealed class Settlement permits TransactionalSettlement {
     }
   }
 
-  /** Makes a suspect whose attempts are used up a dead letter. Commits. */
-  public final void bury(Connection transaction, Claim claim) throws SQLException {
+  /**
+   * Makes what may not be tried again a dead letter. Commits.
+   *
+   * @param hasFailed whether its last attempt failed, when it might still be tried more often; else
+   *     its process died
+   */
+  public final void bury(Connection transaction, Claim claim, boolean hasFailed)
+      throws SQLException {
     var reason =
         subscribed.channel().mode() == Mode.AT_MOST_ONCE
             ? DeadLetterReason.OUTCOME_UNKNOWN
             : DeadLetterReason.ATTEMPTS_USED_UP;
     // Claims without a lease were not counted.
     var attempts = Math.max(1, claim.attempts());
-    var there = SettleStatements.bury(transaction, claim, attempts, reason, DIED);
+    var there =
+        SettleStatements.bury(transaction, claim, attempts, reason, hasFailed ? null : DIED);
     transaction.commit();
     if (there) {
-      reports.buried(claim, attempts, reason, null, DIED);
+      reports.buried(claim, attempts, reason, null, hasFailed ? NO_MORE : DIED);
     }
   }
 

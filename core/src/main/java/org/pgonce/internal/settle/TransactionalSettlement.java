@@ -111,7 +111,7 @@ public final class TransactionalSettlement extends Settlement {
     GuardedConnection.unready(transaction, claim.sessionBefore());
     var next = claim.nextAttempt();
     if (next > subscribed.options().maxAttempts()) {
-      bury(transaction, claim);
+      bury(transaction, claim, false);
       return null;
     }
     var backoff = subscribed.options().backoff().after(next);

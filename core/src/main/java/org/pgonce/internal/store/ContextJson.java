@@ -35,10 +35,11 @@ public final class ContextJson {
       throw new IllegalArgumentException("an entry of the context has an empty key");
     }
     var json = StorableText.requireJson("the context", Json.of(entries));
-    if (json.length() > LONGEST) {
+    var length = json.codePointCount(0, json.length()); // as PostgreSQL counts
+    if (length > LONGEST) {
       throw new IllegalArgumentException(
           "the context has %d characters as JSON, and 10,000 is the most: it goes with each notification; put less into it"
-              .formatted(json.length()));
+              .formatted(length));
     }
     return json;
   }

@@ -11,6 +11,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.internal.jdbc.Statements;
+import org.pgonce.internal.text.Json;
 
 /**
  * A channel and one of its subscriptions as the database has them. What feeds the channel is
@@ -98,7 +99,7 @@ public record Installed(
   /** One that no definition can have is a difference, and fails no poll. */
   private static String filter(@Nullable String json) {
     try {
-      return new TreeMap<>(ContextJson.read(json)).toString();
+      return inWords(ContextJson.read(json));
     } catch (IllegalArgumentException e) {
       return String.valueOf(json);
     }
@@ -110,7 +111,7 @@ public record Installed(
     return Map.of(
         "mode", channel.mode().name(),
         "feed", channel.feed().description(),
-        "filter", new TreeMap<>(filter).toString(),
+        "filter", inWords(filter),
         "key memory", options.keyMemory().toString(),
         "order", options.order().name(),
         "maximum depth", Integer.toString(options.maxDepth()),
@@ -118,6 +119,11 @@ public record Installed(
         "maximum per key", Integer.toString(options.maxPerKey()),
         "wake-ups", options.wakeUps().name(),
         "history", inWords(options.history().retention(), options.history().payloads()));
+  }
+
+  /** Of a filter: the same for the same entries alone. */
+  private static String inWords(Map<String, String> filter) {
+    return Json.of(new TreeMap<>(filter));
   }
 
   /** Of a history. */

@@ -213,4 +213,20 @@ class ClaimCursorTest {
 
     assertThat(cursor.begin().isWhole()).isTrue();
   }
+
+  /** A row that was committed late, behind a cursor that had passed its id. */
+  @Test
+  void h82_aLookInVainIsFollowedByOneAtTheWhole() {
+    cursor.ended(whole(), 7);
+    assertThat(cursor.untilWhole()).isNull();
+
+    var busy = whole();
+    cursor.ended(cursor.begin(), 0);
+    assertThat(cursor.untilWhole()).as("that one may have begun too early").isPositive();
+    cursor.ended(busy, 0);
+    assertThat(cursor.untilWhole()).isLessThan(Duration.ofMillis(501));
+
+    cursor.ended(whole(), 0);
+    assertThat(cursor.untilWhole()).isNull();
+  }
 }

@@ -248,4 +248,14 @@ class KeyCursorTest {
     assertThat(again.keys()).containsExactly("a");
     assertThat(again.walkFrom()).isEmpty();
   }
+
+  @Test
+  void h56_theTwoThousandMillionthLookIsOneAsTheOthers() {
+    var old = new KeyCursor(now::get, Integer.MAX_VALUE - 1L);
+    for (var unseen : List.of(true, false, true, false)) {
+      var look = old.begin();
+      old.ended(look, new Seen(0, new At(0, 7), false, unseen, 100, 0, List.of(), null));
+      assertThat(old.isMore()).isEqualTo(unseen);
+    }
+  }
 }

@@ -379,4 +379,20 @@ class FetchTriggerTest {
     trigger.ranked(1);
     assertThat(trigger.answersAtOnce()).isTrue();
   }
+
+  /** A row that was committed late, behind a cursor that had passed its id. */
+  @Test
+  void h82_aClaimInVainIsFollowedByOneThatMayLookAtAll() {
+    var whole = cursors.fresh().begin(); // under way: the next one does not look at all
+    cursors.fresh().ended(cursors.fresh().begin(), 0);
+    trigger.notified();
+    var worker = claims(0);
+    worker.ends();
+    trigger.notified();
+    claims(1).ended(NOTHING); // tells nothing of what lies before it
+    assertThat(begun).isEmpty();
+    pass(600);
+    assertThat(begun).hasSize(1);
+    cursors.fresh().failed(whole);
+  }
 }
