@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
@@ -18,6 +17,7 @@ import org.pgonce.PgOnceException;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.Transactions;
 import org.pgonce.internal.store.ChannelNames;
+import org.pgonce.operations.internal.sql.ArrayText;
 
 /**
  * Calls functions of schema pgonce in the name of a person, each call in its own transaction.
@@ -122,12 +122,9 @@ record Operator(Transactions transactions, String name) {
     return Instant.EPOCH.plus(row.getLong(column), ChronoUnit.MICROS);
   }
 
-  /** An array as text: createArrayOf leaks direct memory in pgjdbc-ng 0.8.9. */
   static String array(String element, List<?> values) {
-    return values.stream()
-        .map(value -> Objects.requireNonNull(value, element).toString())
-        .map(text -> '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"')
-        .collect(Collectors.joining(",", "{", "}"));
+    values.forEach(value -> Objects.requireNonNull(value, element));
+    return ArrayText.of(values);
   }
 
   /** The name may be of a subscription that the definition no longer has. */

@@ -2,10 +2,9 @@ package org.pgonce.cli.act;
 
 import java.sql.SQLException;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.operations.internal.sql.ArrayText;
 import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -51,8 +50,8 @@ public final class CancelCommand extends ChangeCommand {
 
   @Override
   long change(Statements statements, String because) throws SQLException {
-    var wanted = ids.isEmpty() ? null : DeadLetterFilter.array(ids);
-    var named = keys.isEmpty() ? null : texts(keys);
+    var wanted = ids.isEmpty() ? null : ArrayText.of(ids);
+    var named = keys.isEmpty() ? null : ArrayText.of(keys);
     var rows =
         why.dryRun()
             ? statements.rows(WOULD_CANCEL, channel, wanted, named, subscription)
@@ -60,12 +59,6 @@ public final class CancelCommand extends ChangeCommand {
     var row = rows.values().get(0);
     beingHandled = row.get(1) instanceof Number number ? number.longValue() : 0;
     return row.get(0) instanceof Number number ? number.longValue() : 0;
-  }
-
-  private static String texts(List<String> keys) {
-    return keys.stream()
-        .map(key -> '"' + key.replace("\\", "\\\\").replace("\"", "\\\"") + '"')
-        .collect(Collectors.joining(",", "{", "}"));
   }
 
   @Override

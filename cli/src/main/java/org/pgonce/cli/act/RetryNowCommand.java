@@ -4,9 +4,9 @@ import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
-import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.operations.internal.sql.ArrayText;
 import org.pgonce.operations.internal.sql.Database;
 import org.pgonce.operations.internal.sql.LookStatements;
 import org.pgonce.operations.internal.sql.Statements;
@@ -102,7 +102,7 @@ public final class RetryNowCommand extends DatabaseCommand {
   }
 
   private long change(Statements statements, List<Long> some, String because) throws SQLException {
-    var array = DeadLetterFilter.array(some);
+    var array = ArrayText.of(some);
     if (why.dryRun()) {
       return statements.number(WOULD_RETRY, channel, array, subscription);
     }

@@ -1,26 +1,18 @@
 package org.pgonce.cli.database;
 
+import static org.pgonce.operations.internal.sql.LookStatements.DEAD_LETTER_REASONS;
+
 import java.sql.SQLException;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.operations.internal.sql.ArrayText;
 import org.pgonce.operations.internal.sql.LookStatements;
 import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Option;
 
 /** Which dead letters: those that fit all that is given. */
 public final class DeadLetterFilter {
-
-  /** As the table pgonce.dead_letter has them. */
-  private static final List<String> REASONS =
-      List.of(
-          "ATTEMPTS_USED_UP",
-          "UNREADABLE",
-          "REJECTED",
-          "OUTCOME_UNKNOWN",
-          "TOO_DEEP",
-          "NOT_STORABLE");
 
   @Option(names = "--subscription", paramLabel = "NAME", description = "Only of this subscription")
   private @Nullable String subscription;
@@ -64,10 +56,10 @@ public final class DeadLetterFilter {
 
   /** To be called once: times that are relative are those of this moment, by the server's clock. */
   public void resolve(Statements statements) throws SQLException {
-    if (reason != null && !REASONS.contains(reason)) {
+    if (reason != null && !DEAD_LETTER_REASONS.contains(reason)) {
       throw new FailedException(
           "no dead letter has the reason \"%s\": it is one of %s"
-              .formatted(reason, String.join(", ", REASONS)));
+              .formatted(reason, String.join(", ", DEAD_LETTER_REASONS)));
     }
     fromTime = Times.resolve(statements, "--from", from);
     beforeTime = Times.resolve(statements, "--before", before);
@@ -79,7 +71,7 @@ public final class DeadLetterFilter {
    * @param ids empty for any
    */
   public @Nullable String[] parameters(@Nullable String channel, List<Long> ids) {
-    var array = ids.isEmpty() ? null : array(ids);
+    var array = ids.isEmpty() ? null : ArrayText.of(ids);
     return new @Nullable String[] {
       channel, array, array, subscription, reason, error, error, fromTime, beforeTime
     };
@@ -88,15 +80,11 @@ public final class DeadLetterFilter {
   /** For {@code pgonce.redrive} and {@code discard}, behind the channel, the ids and the reason. */
   public @Nullable String[] arguments(String channel, List<Long> some, String because) {
     return new @Nullable String[] {
-      channel, array(some), because, subscription, reason, error, fromTime, beforeTime
+      channel, ArrayText.of(some), because, subscription, reason, error, fromTime, beforeTime
     };
   }
 
   public @Nullable String subscription() {
     return subscription;
-  }
-
-  public static String array(List<Long> ids) {
-    return ids.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
   }
 }

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.console.internal.look.Queries;
+import org.pgonce.operations.internal.sql.ArrayText;
 import org.pgonce.operations.internal.sql.Database;
 import org.pgonce.operations.internal.sql.Statements;
 
@@ -81,7 +82,7 @@ public record Change(Verb verb, Target target) {
 
   private @Nullable String[] waiting() {
     return new @Nullable String[] {
-      target.channel(), Target.array(target.ids()), target.subscription()
+      target.channel(), ArrayText.of(target.ids()), target.subscription()
     };
   }
 
@@ -108,7 +109,7 @@ public record Change(Verb verb, Target target) {
   private long call(Statements statements, String because, List<Long> chosen) throws SQLException {
     var channel = target.channel();
     var subscription = target.subscription();
-    var ids = Target.array(chosen);
+    var ids = ArrayText.of(chosen);
     return switch (verb) {
       case PAUSE ->
           statements.number("SELECT pgonce.pause(?, ?, ?)", channel, because, subscription);

@@ -5,9 +5,9 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.console.internal.look.Queries;
+import org.pgonce.operations.internal.sql.ArrayText;
 
 /**
  * On what something is done: a channel, or some of what is in it.
@@ -41,7 +41,7 @@ public record Target(
 
   /** The parameters of {@link Queries#DEAD_FITS}. */
   public List<@Nullable String> deadLetters() {
-    var array = ids.isEmpty() ? null : array(ids);
+    var array = ids.isEmpty() ? null : ArrayText.of(ids);
     var pattern = pattern();
     return new ArrayList<>(
         Arrays.<@Nullable String>asList(
@@ -74,10 +74,6 @@ public record Target(
   /** A text as a pattern of LIKE that only fits it. */
   private static String escaped(String text) {
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_");
-  }
-
-  static String array(List<Long> ids) {
-    return ids.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}"));
   }
 
   /** What a form hands on, so that the same target comes back; without the ids. */

@@ -3,6 +3,7 @@ package org.pgonce.console.internal.site;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.console.internal.act.Target;
 import org.pgonce.console.internal.act.Verb;
@@ -11,19 +12,14 @@ import org.pgonce.console.internal.page.Section;
 import org.pgonce.console.internal.page.Section.Field;
 import org.pgonce.console.internal.page.Section.Filter;
 import org.pgonce.console.internal.page.Section.Table;
+import org.pgonce.operations.internal.sql.LookStatements;
 
 /** Dead letters of a channel, the newest ids first. */
 final class DeadTable {
 
-  static final List<String> REASONS =
-      List.of(
-          "",
-          "ATTEMPTS_USED_UP",
-          "UNREADABLE",
-          "REJECTED",
-          "OUTCOME_UNKNOWN",
-          "TOO_DEEP",
-          "NOT_STORABLE");
+  /** The first: any. */
+  private static final List<String> REASONS =
+      Stream.concat(Stream.of(""), LookStatements.DEAD_LETTER_REASONS.stream()).toList();
 
   private static final List<String> COLUMNS =
       List.of("subscription", "reason", "attempts", "died_at", "created_at", "error");

@@ -1,5 +1,7 @@
 package org.pgonce.operations.internal.sql;
 
+import java.util.List;
+
 /** Queries of the views and functions that the command line and the console both look at. */
 public final class LookStatements {
 
@@ -64,6 +66,16 @@ public final class LookStatements {
              AND d.reason = coalesce(?, d.reason) AND (?::text IS NULL OR d.error LIKE ?)
              AND d.died_at >= coalesce(?::text::timestamptz, '-infinity') AND d.died_at < coalesce(?::text::timestamptz, 'infinity')
       """;
+
+  /** Why a notification is a dead letter, as the table pgonce.dead_letter has it. */
+  public static final List<String> DEAD_LETTER_REASONS =
+      List.of(
+          "ATTEMPTS_USED_UP",
+          "UNREADABLE",
+          "REJECTED",
+          "OUTCOME_UNKNOWN",
+          "TOO_DEEP",
+          "NOT_STORABLE");
 
   private LookStatements() {}
 }
