@@ -26,11 +26,10 @@ DECLARE
   -- What looks as if nothing had been published. A transaction that is open for a moment is what every writer has, so none is told before 10 s. Nothing
   -- of it is volatile: only who asks for it pays.
   hint constant text := $$
-           CASE WHEN s.id IS NULL THEN 'it has no subscription, so nothing published to it is stored: see explain'
-                WHEN fed.silent THEN 'a trigger of its table is disabled: see explain'
+           CASE WHEN fed.silent THEN 'a trigger of its table is disabled: see explain'
                 WHEN c.feed <> 'published' AND fed.channel IS NULL THEN 'no table has its trigger: see explain'
                 WHEN c.mode <> 'BROADCAST' AND ready.backlog + later.scheduled = 0 AND (SELECT pgonce.published_since()) < statement_timestamp() - interval '10 seconds'
-                THEN 'an open transaction has published something, here or in another channel: see explain' END AS hint $$;
+                THEN 'an open transaction has published something, here or in another channel: see explain' END $$;
 BEGIN
   FOR view IN SELECT v.name, v.definition FROM (VALUES
     -- Per channel and subscription, how it is installed. It counts nothing, so it costs nothing. Here and in channel_status a channel whose subscriptions
@@ -65,7 +64,8 @@ BEGIN
            dead.dead_letters,
            coalesce(heard.listeners, 0) AS listeners,
            s.paused_at AS paused_since, s.paused_by, s.pause_reason, pgonce.gate_state(c.name) AS notify_gate,
-           coalesce(heard.outdated, 0) AS outdated_listeners, $$ || hint || $$
+           coalesce(heard.outdated, 0) AS outdated_listeners,
+           CASE WHEN s.id IS NULL THEN 'it has no subscription, so nothing published to it is stored: see explain' ELSE $$ || hint || $$ END AS hint
       FROM pgonce.channel c
       LEFT JOIN pgonce.subscription s ON s.channel_id = c.id
       LEFT JOIN ($$ || heard || $$) heard ON heard.id = s.id
@@ -81,14 +81,14 @@ BEGIN
         SELECT count(*) AS dead_letters FROM (SELECT FROM pgonce.dead_letter l WHERE l.subscription_id = s.id ORDER BY l.id) d) dead ON true $$),
 
     -- As channel_status, for what looks every few seconds (pgonce-micrometer, pgonce-console): it counts to 100,000 and no further, so that a look costs
-    -- little however much waits. Beyond that the age is that of the first 100,000 by id.
+    -- little however much waits. Beyond that the age is that of the first 100,000 by id. A channel that has no subscription is not in it.
     ('channel_gauges', $$
     SELECT c.name AS channel, s.name AS subscription, ready.backlog, later.scheduled, later.due, later.retrying,
            (SELECT count(*) FROM (SELECT FROM pgonce.dead_letter l WHERE l.subscription_id = s.id ORDER BY l.id LIMIT 100000) d) AS dead_letters,
            coalesce(extract(epoch FROM clock_timestamp() - least(ready.oldest, later.oldest_due)), 0)::float8 AS oldest_age,
            coalesce(heard.listeners, 0) AS listeners,
            s.paused_at IS NOT NULL AS paused, s.paused_at AS paused_since, s.paused_by, s.pause_reason,
-           coalesce(heard.outdated, 0) AS outdated_listeners, $$ || hint || $$
+           coalesce(heard.outdated, 0) AS outdated_listeners, $$ || hint || $$ AS hint
       FROM pgonce.channel c
       JOIN pgonce.subscription s ON s.channel_id = c.id
       LEFT JOIN ($$ || heard || $$) heard ON heard.id = s.id
