@@ -184,6 +184,36 @@ class ActTest {
         .isEqualTo("4001 it is there, 8002 it is back");
   }
 
+  /** An id is of all subscriptions, and what happened to it is of each by itself. */
+  @Test
+  void retryNowTakesWhatFitsAndNotItsIdInOtherSubscriptions() throws Exception {
+    database.execute(
+        "select pgonce.install_channel('mails', 'EXACTLY_ONCE', 'published', '{\"default\": null, \"audit\": null}')");
+    database.execute(
+        """
+        insert into pgonce.scheduled (subscription_id, id, attempts, due_at, created_at, last_error, payload)
+        select s.id, w.id, w.attempts, now() + interval '1 hour', now(), w.error, '1'
+          from (values ('default', 1, 1, '421 busy'), ('audit', 1, 1, 'no such account'),
+                       ('default', 2, 1, '421 busy'), ('audit', 2, 0, null), ('audit', 3, 2, '421 busy')) as w (name, id, attempts, error)
+          join pgonce.subscription s on s.name = w.name
+        """);
+    var busy = new String[] {"retry-now", "mails", "--error", "%busy%", "--because", "it is back"};
+    var dry = Arrays.copyOf(busy, busy.length + 1);
+    dry[dry.length - 1] = "--dry-run";
+    assertThat(cli.run(dry).ends(0).out()).startsWith("3 notifications");
+    assertThat(cli.run(busy).ends(0).out()).startsWith("3 notifications");
+    assertThat(
+            database.queryString(
+                "select string_agg(s.name || ' ' || d.id, ', ' order by s.name, d.id) from pgonce.scheduled d join pgonce.subscription s on s.id = d.subscription_id where d.due_at <= clock_timestamp() and s.id > 0"))
+        .isEqualTo("audit 3, default 1, default 2");
+    assertThat(
+            database.queryString(
+                "select string_agg(subscription || ' ' || concerned, ', ' order by subscription) from pgonce.operation_log where what = 'RETRY_NOW'"))
+        .isEqualTo("audit 1, default 2");
+    assertThat(cli.run("retry-now", "mails", "--failed", "--because", "x").ends(0).out())
+        .startsWith("1 notifications");
+  }
+
   @Test
   void cancelTakesIdsAndKeys() throws Exception {
     database.execute(

@@ -91,7 +91,10 @@ class ActionsTest {
       assertThat(browser.act(some, "it is back")).contains("1 notifications made due.");
       assertThat(browser.act("/act?do=retry-now&channel=mails&all=yes", "it is back"))
           .contains("3 notifications made due.");
-      assertThat(logged(database)).isEqualTo("RETRY_NOW 3 Ada it is back");
+      assertThat(
+              database.queryString(
+                  "select string_agg(o.subscription || ' ' || o.concerned || ' ' || o.operator, ', ' order by o.id) from pgonce.operation_log o where o.what = 'RETRY_NOW'"))
+          .isEqualTo("audit 1 Ada, audit 1 Ada, default 2 Ada");
       assertThat(browser.page("/act?do=retry-now&channel=mails&all=yes")).contains("Nothing fits");
     }
     assertThat(
@@ -99,6 +102,31 @@ class ActionsTest {
                 "select count(*) from pgonce.scheduled where due_at > clock_timestamp() and subscription_id > 0"))
         .as("those that were published for later")
         .isEqualTo(2);
+  }
+
+  /** An id is of all subscriptions, and what happened to it is of each by itself. */
+  @Test
+  void whatFailedIsRetriedAndNotItsIdInOtherSubscriptions(TestDatabase database) throws Exception {
+    database.execute(
+        "select pgonce.install_channel('mails', 'EXACTLY_ONCE', 'published', '{\"default\": null, \"audit\": null}')");
+    database.execute(
+        """
+        insert into pgonce.scheduled (subscription_id, id, attempts, due_at, created_at, last_error, payload)
+        select s.id, w.id, w.attempts, now() + interval '1 hour', now(), w.error, '1'
+          from (values ('default', 1, 1, '421 busy'), ('audit', 1, 1, 'no such account'),
+                       ('default', 2, 1, '421 busy'), ('audit', 2, 0, null)) as w (name, id, attempts, error)
+          join pgonce.subscription s on s.name = w.name
+        """);
+    try (var browser = new Browser(database.login(), true)) {
+      browser.page("/");
+      var busy = "/act?do=retry-now&channel=mails&all=yes&error=busy";
+      assertThat(browser.page(busy)).contains("Retry now 2 notifications?");
+      assertThat(browser.act(busy, "it is back")).contains("2 notifications made due.");
+    }
+    assertThat(
+            database.queryString(
+                "select string_agg(s.name || ' ' || d.id, ', ' order by d.id) from pgonce.scheduled d join pgonce.subscription s on s.id = d.subscription_id where d.due_at <= clock_timestamp() and s.id > 0"))
+        .isEqualTo("default 1, default 2");
   }
 
   @Test

@@ -1,5 +1,8 @@
 package org.pgonce.cli.act;
 
+import static org.pgonce.operations.internal.sql.RetryStatements.RETRY_FAILED;
+import static org.pgonce.operations.internal.sql.RetryStatements.WOULD_RETRY_FAILED;
+
 import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -79,7 +82,7 @@ public final class RetryNowCommand extends DatabaseCommand {
                         statements ->
                             statements.number(COUNT, channel, subscription, error, error)),
                     behind -> next(database, behind),
-                    batch -> change(database, batch, because))
+                    batch -> changeFailed(database, batch, because))
             : change(database, ids, because);
     output.print(
         terminal(),
@@ -95,6 +98,29 @@ public final class RetryNowCommand extends DatabaseCommand {
         .stream()
         .map(Long.class::cast)
         .toList();
+  }
+
+  /** None that fits: the function refuses a channel that is not there. */
+  private long changeFailed(Database database, List<Long> batch, String because) {
+    return batch.isEmpty()
+        ? change(database, batch, because)
+        : database.write(
+            why.dryRun(),
+            statements ->
+                changeFailed(statements, batch.get(0), batch.get(batch.size() - 1), because));
+  }
+
+  private long changeFailed(Statements statements, Long first, Long last, String because)
+      throws SQLException {
+    var from = first.toString();
+    var to = last.toString();
+    if (why.dryRun()) {
+      return statements.number(
+          WOULD_RETRY_FAILED, channel, channel, subscription, error, error, from, to);
+    }
+    why.sign(terminal(), statements);
+    return statements.number(
+        RETRY_FAILED, channel, because, channel, subscription, error, error, from, to);
   }
 
   private long change(Database database, List<Long> some, String because) {

@@ -1,12 +1,14 @@
 package org.pgonce.console.internal.act;
 
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.console.internal.look.Queries;
 import org.pgonce.operations.internal.sql.ArrayText;
 import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.sql.RetryStatements;
 import org.pgonce.operations.internal.sql.Statements;
 
 /** Something that is done to a target, in one transaction with its entry of the operation log. */
@@ -41,7 +43,13 @@ public record Change(Verb verb, Target target) {
   }
 
   private @Nullable String[] parameters() {
-    var parameters = verb.isOfDeadLetters() ? target.deadLetters() : target.failed();
+    var parameters = new ArrayList<@Nullable String>();
+    if (verb.isOfDeadLetters()) {
+      parameters.addAll(target.deadLetters());
+    } else {
+      parameters.addAll(target.failed());
+      parameters.add(target.upTo() == null ? null : String.valueOf(target.upTo()));
+    }
     return parameters.toArray(new @Nullable String[0]);
   }
 
@@ -94,7 +102,11 @@ public record Change(Verb verb, Target target) {
           if (person != null) {
             statements.rows("SELECT pg_catalog.set_config('pgonce.operator', ?, true)", person);
           }
-          return call(statements, because, ids(statements));
+          var ids = ids(statements);
+          // None that fits: the function refuses a channel that is not there.
+          return verb == Verb.RETRY_NOW && isOfAllThatFit() && !ids.isEmpty()
+              ? retryFailed(statements, because, ids)
+              : call(statements, because, ids);
         });
   }
 
@@ -104,6 +116,18 @@ public record Change(Verb verb, Target target) {
             .map(id -> (Long) Objects.requireNonNull(id))
             .toList()
         : target.ids();
+  }
+
+  private long retryFailed(Statements statements, String because, List<Long> ids)
+      throws SQLException {
+    var parameters = new ArrayList<@Nullable String>();
+    parameters.add(target.channel());
+    parameters.add(because);
+    parameters.addAll(target.failed());
+    parameters.add(ids.get(0).toString());
+    parameters.add(ids.get(ids.size() - 1).toString());
+    return statements.number(
+        RetryStatements.RETRY_FAILED, parameters.toArray(new @Nullable String[0]));
   }
 
   private long call(Statements statements, String because, List<Long> chosen) throws SQLException {

@@ -8,6 +8,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.console.internal.look.Queries;
 import org.pgonce.operations.internal.sql.ArrayText;
+import org.pgonce.operations.internal.sql.LookStatements;
 
 /**
  * On what something is done: a channel, or some of what is in it.
@@ -59,11 +60,10 @@ public record Target(
             upTo == null ? null : String.valueOf(upTo)));
   }
 
-  /** The parameters of {@link Queries#FAILED_FITS}. */
+  /** The parameters of {@link LookStatements#FAILED_FITS}. */
   List<@Nullable String> failed() {
     var pattern = pattern();
-    return Arrays.<@Nullable String>asList(
-        channel, subscription, pattern, pattern, upTo == null ? null : String.valueOf(upTo));
+    return Arrays.<@Nullable String>asList(channel, subscription, pattern, pattern);
   }
 
   /** For LIKE; null: any error. */
