@@ -82,10 +82,14 @@ final class ChannelChecks {
               WARNING,
               "HANDLER_FAILS",
               """
-              SELECT format('channel %s, subscription %s: %s have failed and wait for their next attempt, the last of them with: %s', r.channel, r.subscription, count(*),
-                            (array_agg(r.last_error ORDER BY r.due_at DESC, r.id))[1]),
-                     format('pgonce explain %s %s', r.channel, (array_agg(r.id ORDER BY r.due_at DESC, r.id))[1])
-                FROM pgonce.retry_status r GROUP BY r.channel, r.subscription ORDER BY 1 LIMIT 100
+              SELECT format('channel %s, subscription %s: %s%s have failed and wait for their next attempt, the last of them with: %s', g.channel, g.subscription,
+                            CASE WHEN g.scheduled >= 100000 THEN 'at least ' END, g.retrying, l.last_error),
+                     format('pgonce explain %s %s', g.channel, l.id)
+                -- Counted first, to their bound: the last one is looked for where one has failed.
+                FROM (SELECT c.channel, c.subscription, c.scheduled, c.retrying FROM pgonce.channel_gauges c WHERE c.retrying > 0 ORDER BY c.channel, c.subscription LIMIT 100) g
+               CROSS JOIN LATERAL (
+                 SELECT r.id, r.last_error FROM pgonce.retry_status r WHERE r.channel = g.channel AND r.subscription = g.subscription ORDER BY r.due_at DESC, r.id LIMIT 1) l
+               ORDER BY 1
               """,
               "Each attempt does the work again, and the last one makes a dead letter."),
           Check.of(
