@@ -27,7 +27,7 @@ final class Plots {
         new Plot(
             "rate",
             "Rate",
-            "Stored %s a second, finished %s a second%s. The server tells it about a second late."
+            "Stored %s a second, finished %s a second%s. What is published with a delay is in neither. The server tells it about a second late."
                 .formatted(rate(stored), rate(finished), most(List.of(stored, finished))),
             lines(List.of("stored a second", "finished a second"), List.of(stored, finished))));
   }
