@@ -1,5 +1,6 @@
 package org.pgonce.cli.look;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +18,7 @@ import picocli.CommandLine.Parameters;
     name = "tail",
     description = {
       "Follows failures, dead letters and operations, until Ctrl-C. With -o json: one document a line.",
-      "It looks once a second at the last 1,000 of each; what is handled well leaves no trace."
+      "It looks at the last 1,000 of each, once a second, or less often where a look takes long; what is handled well leaves no trace."
     })
 public final class TailCommand extends DatabaseCommand {
 
@@ -35,6 +36,11 @@ public final class TailCommand extends DatabaseCommand {
        ORDER BY coalesce(e.at, clock_timestamp()), e.event, e.id
       """;
 
+  /** A look reads all dead letters and retries: it takes the server 5 % of one CPU at most. */
+  private static final int RESTS = 20;
+
+  private static final Duration SHORTEST_REST = Duration.ofSeconds(1);
+
   private static final String INSTALLED =
       "SELECT s.channel FROM pgonce.channel_status s WHERE s.channel = ?";
 
@@ -42,6 +48,7 @@ public final class TailCommand extends DatabaseCommand {
   private @Nullable String channel;
 
   private @Nullable Look before;
+  private Duration rest = SHORTEST_REST;
 
   @Override
   protected int run(Database database) throws InterruptedException {
@@ -51,7 +58,7 @@ public final class TailCommand extends DatabaseCommand {
       sayIfNotInstalled(database);
     }
     while (!out.checkError()) {
-      TimeUnit.SECONDS.sleep(1);
+      TimeUnit.MILLISECONDS.sleep(rest.toMillis());
       var events = events(database);
       for (var event : events.objects()) {
         var row = event.values().stream().toList();
@@ -79,7 +86,15 @@ public final class TailCommand extends DatabaseCommand {
   }
 
   private Rows events(Database database) {
-    return database.read(EVENTS, channel, channel, channel, channel);
+    var began = System.nanoTime();
+    var events = database.read(EVENTS, channel, channel, channel, channel);
+    rest = restAfter(Duration.ofNanos(System.nanoTime() - began));
+    return events;
+  }
+
+  static Duration restAfter(Duration look) {
+    var rest = look.multipliedBy(RESTS);
+    return rest.compareTo(SHORTEST_REST) < 0 ? SHORTEST_REST : rest;
   }
 
   private static String line(List<? extends @Nullable Object> event) {
