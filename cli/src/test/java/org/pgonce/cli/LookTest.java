@@ -359,7 +359,7 @@ class LookTest {
           from generate_series(1, 3) g cross join pgonce.subscription s join pgonce.channel c on c.id = s.channel_id where c.name = 'mails'
         """);
     assertThat(cli.run("history", "mails").ends(0).out())
-        .contains("mail:2", "HANDLED", "mailer-1")
+        .contains("mail:2", "HANDLED", "mailer-1", "  12ms  ")
         .doesNotContain("secret");
     var one = cli.run("history", "mails", "--key", "mail:2", "-o", "json").ends(0).json();
     assertThat(one).hasSize(1);

@@ -1,10 +1,12 @@
 package org.pgonce.cli.look;
 
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.database.Times;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.text.Durations;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -67,7 +69,7 @@ public final class HistoryCommand extends DatabaseCommand {
                     String.valueOf(payload)));
     output.print(
         terminal(),
-        rows,
+        output.isJson() ? rows : rows.with("took", HistoryCommand::exactly),
         "nothing of that time was handled, or the channel keeps no history (ChannelOptions.withHistory)",
         payload
             ? new String[] {
@@ -92,5 +94,9 @@ public final class HistoryCommand extends DatabaseCommand {
               "instance"
             });
     return ExitStatus.DONE;
+  }
+
+  private static @Nullable Object exactly(@Nullable Object took) {
+    return took instanceof Duration duration ? Durations.exactly(duration) : took;
   }
 }

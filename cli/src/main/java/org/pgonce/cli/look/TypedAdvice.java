@@ -1,9 +1,7 @@
 package org.pgonce.cli.look;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 import org.pgonce.operations.internal.sql.Rows;
 
 /**
@@ -47,19 +45,13 @@ final class TypedAdvice {
   private TypedAdvice() {}
 
   static Rows in(Rows answers) {
-    var at = answers.columns().indexOf("advice");
-    var rows = new ArrayList<List<@Nullable Object>>();
-    for (var answer : answers.values()) {
-      var row = new ArrayList<>(answer);
-      row.set(at, of(String.valueOf(row.get(at))));
-      rows.add(row);
-    }
+    var typed = answers.with("advice", advice -> of(String.valueOf(advice)));
     // Beside an instance, whose name may be a number too.
     var columns =
         answers.columns().stream()
             .map(name -> name.equals("pid") ? "server_process" : name)
             .toList();
-    return new Rows(columns, rows);
+    return new Rows(columns, typed.values());
   }
 
   static String of(String advice) {

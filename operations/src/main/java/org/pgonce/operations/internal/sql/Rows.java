@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +42,18 @@ public record Rows(List<String> columns, List<List<@Nullable Object>> values) {
       rows.add(some);
     }
     return new Rows(headings, rows);
+  }
+
+  /** The same, with other values in one column. */
+  public Rows with(String column, UnaryOperator<@Nullable Object> value) {
+    var at = columns.indexOf(column);
+    var rows = new ArrayList<List<@Nullable Object>>();
+    for (var row : values) {
+      var other = new ArrayList<>(row);
+      other.set(at, value.apply(row.get(at)));
+      rows.add(other);
+    }
+    return new Rows(columns, rows);
   }
 
   public List<Map<String, @Nullable Object>> objects() {

@@ -93,7 +93,7 @@ public record Statements(Connection connection) {
       return days(known.getYears() * 12 + known.getMonths(), known.getDays())
           .plusHours(known.getHours())
           .plusMinutes(known.getMinutes())
-          .plusMillis((long) (known.getSeconds() * 1_000));
+          .plus(Math.round(known.getSeconds() * 1_000_000), ChronoUnit.MICROS);
     }
     var text = interval.toString();
     var time = text.indexOf('T');

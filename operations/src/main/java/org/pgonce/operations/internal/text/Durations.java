@@ -32,16 +32,35 @@ public final class Durations {
     };
   }
 
-  /** In its two largest units: «3h 12m». */
+  /** In its two largest units, to the second: «3h 12m». */
   public static String inWords(Duration duration) {
     if (duration.toDays() > 0) {
-      return "%dd %dh".formatted(duration.toDays(), duration.toHoursPart());
+      return duration.toDays() + "d " + duration.toHoursPart() + "h";
     } else if (duration.toHours() > 0) {
-      return "%dh %dm".formatted(duration.toHours(), duration.toMinutesPart());
+      return duration.toHours() + "h " + duration.toMinutesPart() + "m";
     } else if (duration.toMinutes() > 0) {
-      return "%dm %ds".formatted(duration.toMinutes(), duration.toSecondsPart());
+      return duration.toMinutes() + "m " + duration.toSecondsPart() + "s";
     } else {
       return duration.toSeconds() + "s";
     }
+  }
+
+  /**
+   * The same, but below 10 s with a decimal, and below a second in milliseconds: how long something
+   * took that is mostly quick.
+   */
+  public static String exactly(Duration duration) {
+    if (duration.toSeconds() >= 10 || duration.isZero() || duration.isNegative()) {
+      return inWords(duration);
+    } else if (duration.toSeconds() > 0) {
+      return withDecimal(duration.toMillis() / 100) + "s";
+    }
+    var millis = duration.toMillis();
+    return (millis >= 10 ? String.valueOf(millis) : withDecimal(duration.toNanos() / 100_000))
+        + "ms";
+  }
+
+  private static String withDecimal(long tenths) {
+    return tenths / 10 + "." + tenths % 10;
   }
 }
