@@ -229,7 +229,10 @@ class PagesTest {
           .contains("Start the service")
           .doesNotContain("secret&#34;")
           .contains("Show the payload");
-      assertThat(browser.page("/channel/mails/1?payload=show")).contains("{\"secret\": 7}");
+      assertThat(browser.page("/channel/mails/1")).contains("data-live=\"true\"");
+      assertThat(browser.page("/channel/mails/1?payload=show"))
+          .contains("{\"secret\": 7}")
+          .contains("data-live=\"false\"");
       assertThat(browser.page("/channel/mails/2"))
           .contains("DEAD")
           .contains("became a dead letter after 10 attempts, REJECTED: no such account");

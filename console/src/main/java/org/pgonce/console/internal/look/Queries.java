@@ -145,16 +145,17 @@ public final class Queries {
       """;
 
   /**
-   * Parameter: id. One notification has one payload, in however many subscriptions. Rows of none
-   * are for the planner.
+   * Parameters: channel, id. One notification has one payload, in however many subscriptions. Only
+   * those of the channel are looked into: the index of new ones begins with the subscription.
    */
   public static final String PAYLOAD =
       """
-      WITH wanted AS (SELECT ?::text::bigint AS id)
+      WITH wanted AS (
+        SELECT ARRAY(SELECT c.subscription_id FROM pgonce.channel_settings c WHERE c.channel = ? AND c.subscription_id IS NOT NULL) AS subscriptions, ?::text::bigint AS id)
       SELECT left(p.payload, 100000) AS payload, length(p.payload) AS length FROM (
-        SELECT n.payload::text FROM pgonce.notification n WHERE n.subscription_id > 0 AND n.id = (SELECT w.id FROM wanted w)
-        UNION ALL SELECT s.payload::text FROM pgonce.scheduled s WHERE s.subscription_id > 0 AND s.id = (SELECT w.id FROM wanted w)
-        UNION ALL SELECT l.payload::text FROM pgonce.dead_letter l WHERE l.id = (SELECT w.id FROM wanted w)) p LIMIT 1
+        SELECT n.payload::text FROM pgonce.notification n WHERE n.subscription_id = ANY ((SELECT w.subscriptions FROM wanted w)::integer[]) AND n.id = (SELECT w.id FROM wanted w)
+        UNION ALL SELECT s.payload::text FROM pgonce.scheduled s WHERE s.subscription_id = ANY ((SELECT w.subscriptions FROM wanted w)::integer[]) AND s.id = (SELECT w.id FROM wanted w)
+        UNION ALL SELECT l.payload::text FROM pgonce.dead_letter l WHERE l.subscription_id = ANY ((SELECT w.subscriptions FROM wanted w)::integer[]) AND l.id = (SELECT w.id FROM wanted w)) p LIMIT 1
       """;
 
   public static final String MAY_SEE_PAYLOADS =

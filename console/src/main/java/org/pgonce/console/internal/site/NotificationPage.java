@@ -47,7 +47,15 @@ final class NotificationPage {
     sections.addAll(buttons(visit, channel, text, causes));
     sections.add(timeline(visit, channel, text, answers));
     sections.addAll(payload(visit, channel, text, ABSENT.containsAll(causes)));
-    return Content.live("Notification " + id + " of channel " + channel, "channels", sections);
+    var title = "Notification " + id + " of channel " + channel;
+    // A payload does not change: it is not to be fetched every two seconds.
+    return isPayloadAsked(visit)
+        ? Content.still(title, "channels", sections)
+        : Content.live(title, "channels", sections);
+  }
+
+  private static boolean isPayloadAsked(Visit visit) {
+    return visit.orEmpty("payload").equals("show");
   }
 
   /** An answer of explain. */
@@ -166,7 +174,7 @@ final class NotificationPage {
     var may =
         visit.visitor().mayReadPayloads()
             && visit.database().read(statements -> statements.isTrue(Queries.MAY_SEE_PAYLOADS));
-    if (!visit.orEmpty("payload").equals("show")) {
+    if (!isPayloadAsked(visit)) {
       return may
           ? List.of(
               Links.actions(
@@ -185,7 +193,7 @@ final class NotificationPage {
       throw new ForbiddenException(
           "Payloads, which may be secret, are hidden here: %s.".formatted(toSee(visit)));
     }
-    var found = visit.rows(Queries.PAYLOAD, id).objects();
+    var found = visit.rows(Queries.PAYLOAD, channel, id).objects();
     if (found.isEmpty()) {
       return List.of(new Note("It was handled meanwhile.", "good"));
     }
