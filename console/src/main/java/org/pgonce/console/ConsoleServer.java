@@ -18,6 +18,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.pgonce.console.internal.page.Words;
 import org.pgonce.console.internal.web.Hosts;
 import org.pgonce.console.internal.web.Sessions;
 import org.pgonce.console.internal.web.UrlEncoded;
@@ -184,7 +185,7 @@ public final class ConsoleServer implements AutoCloseable {
       }
       var body = exchange.getRequestBody().readNBytes(LONGEST_BODY + 1);
       return body.length > LONGEST_BODY
-          ? Response.text(413, "At most %,d bytes\n".formatted(LONGEST_BODY))
+          ? Response.text(413, "At most %s bytes\n".formatted(Words.count(LONGEST_BODY)))
           : gate.answer(request(exchange, form(exchange, body)));
     } catch (IllegalArgumentException e) {
       return Response.text(400, "The request cannot be read\n");

@@ -117,6 +117,10 @@ class InjectionTest {
     Stage.bury(database, 1, "REJECTED", "a\u202eb\u0007c");
     try (var browser = new Browser(database.login(), false)) {
       assertThat(browser.page("/dead")).contains("a\\u202eb\\u0007c").doesNotContain("\u202e");
+      Stage.publish(database, "{\"to\": \"a\u202eb\",\n \"x\": 1}");
+      assertThat(browser.page("/channel/mails/2?payload=show"))
+          .contains("{\"to\": \"a\\u202eb\",\n \"x\": 1}")
+          .doesNotContain("\u202e");
     }
   }
 

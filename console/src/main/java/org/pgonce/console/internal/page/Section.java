@@ -53,7 +53,7 @@ public sealed interface Section {
     }
   }
 
-  /** A text as it is: a payload, a statement. */
+  /** A text with its line breaks: a payload, of which others chose each character. */
   record Preformatted(String heading, String text) implements Section {}
 
   /** Links or, where they lead to something that is done, buttons. */

@@ -35,6 +35,6 @@ public final class Words {
   public static String cut(String text) {
     return text.length() <= LONGEST
         ? text
-        : text.substring(0, LONGEST) + "… (%,d characters)".formatted(text.length());
+        : text.substring(0, LONGEST) + "… (%s characters)".formatted(count(text.length()));
   }
 }

@@ -102,7 +102,7 @@ final class ActPage {
     var because = visit.request().field("because");
     if (because == null || because.length() > LONGEST_REASON) {
       throw new Visit.BadRequestException(
-          "A reason is asked for: 1 to %,d characters".formatted(LONGEST_REASON));
+          "A reason is asked for: 1 to %s characters".formatted(Words.count(LONGEST_REASON)));
     }
     var touched = change.doIt(visit.database(), visit.visitor().person(), because);
     var parameters = new LinkedHashMap<String, @Nullable String>();
@@ -147,7 +147,7 @@ final class ActPage {
     var chosen = from.getOrDefault("id", List.of());
     var ids = chosen.stream().map(ActPage::id).distinct().toList();
     if (ids.size() > Target.MOST_IDS) {
-      throw new Visit.BadRequestException("at most %,d ids".formatted(Target.MOST_IDS));
+      throw new Visit.BadRequestException("at most %s ids".formatted(Words.count(Target.MOST_IDS)));
     }
     var all = first(from, "all") != null;
     if (ids.isEmpty() && (verb == Verb.CANCEL || (!verb.isOfSubscriptions() && !all))) {

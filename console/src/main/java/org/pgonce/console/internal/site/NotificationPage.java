@@ -22,6 +22,7 @@ import org.pgonce.console.internal.page.Section.Table;
 import org.pgonce.console.internal.page.Words;
 import org.pgonce.operations.internal.sql.LookStatements;
 import org.pgonce.operations.internal.sql.Rows;
+import org.pgonce.operations.internal.text.Printable;
 
 /**
  * One notification: why it is not moving, what to do, what happened to it, and its payload if
@@ -201,9 +202,9 @@ final class NotificationPage {
     return List.of(
         new Preformatted(
             length > 100_000
-                ? "Payload: the first 100,000 of %,d characters".formatted(length)
+                ? "Payload: the first 100,000 of %s characters".formatted(Words.count(length))
                 : "Payload",
-            String.valueOf(found.get(0).get("payload"))));
+            Printable.lines(String.valueOf(found.get(0).get("payload")))));
   }
 
   private static String toSee(Visit visit) {

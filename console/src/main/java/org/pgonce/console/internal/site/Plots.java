@@ -58,7 +58,7 @@ final class Plots {
   private static String most(List<List<Point>> series) {
     return series.get(0).size() < 2
         ? "; the line grows while the page is open"
-        : "; the most of the last %d s: %s"
+        : "; the most of the last %s s: %s"
             .formatted((long) Math.ceil(span(series)), Words.count((long) Math.ceil(top(series))));
   }
 

@@ -66,7 +66,7 @@ final class SubscriptionTable {
       notes.add(
           new Note(
               "paused-all",
-              "%,d subscriptions are paused in all.".formatted(paused.size()),
+              "%s subscriptions are paused in all.".formatted(Words.count(paused.size())),
               "warn"));
     }
     return notes;
@@ -101,7 +101,7 @@ final class SubscriptionTable {
       words.add("paused");
     }
     if (one.outdated() > 0) {
-      words.add("%,d outdated".formatted(one.outdated()));
+      words.add("%s outdated".formatted(Words.count(one.outdated())));
     }
     if (one.isUnheard()) {
       words.add("nobody listens");
