@@ -84,6 +84,25 @@ class BoundsTest {
     }
   }
 
+  /** A filter that little fits would read all. */
+  @Test
+  void aFilterLooksThroughSoManyDeadLettersAndNoMore(TestDatabase database) throws Exception {
+    Stage.bury(database, 1, "REJECTED", "the oldest");
+    Stage.bury(database, 99_999, "REJECTED", "no");
+    try (var browser = new Browser(database.login(), false)) {
+      var oldest = "/channel/mails?show=dead&error=the+oldest";
+      assertThat(browser.page(oldest))
+          .contains("/channel/mails/1\"")
+          .contains("the newest notifications first, of 100,000 in each subscription");
+      Stage.bury(database, 1, "REJECTED", "no");
+      assertThat(browser.page(oldest))
+          .contains("No dead letter fits, of 100,000 in each subscription.")
+          .doesNotContain("/channel/mails/1\"");
+      assertThat(browser.page("/channel/mails?show=dead&after=3&of=default"))
+          .contains("/channel/mails/1\"");
+    }
+  }
+
   /** The log has its bound, and so has the answer's wait. */
   @Test
   void aLockedTableIsAnErrorAndNoWait(TestDatabase database) throws Exception {

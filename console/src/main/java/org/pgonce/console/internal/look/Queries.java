@@ -17,6 +17,9 @@ public final class Queries {
   /** How many dead letters are grouped. */
   public static final int GROUPED = 100_000;
 
+  /** How many dead letters of a subscription a filter looks through. */
+  public static final int FILTERED = 100_000;
+
   static final String COUNTS =
       """
       SELECT g.channel, g.subscription, g.backlog, g.scheduled, g.retrying, g.dead_letters, g.oldest_age, g.listeners, g.outdated_listeners,
@@ -94,21 +97,35 @@ public final class Queries {
       LookStatements.FAILED_FITS + " AND r.id <= coalesce(?::text::bigint, 9223372036854775807)";
 
   /**
-   * Parameters: channel, those of {@link #DEAD_FITS}, then id (twice) and subscription of the last
-   * row seen. Each subscription gives its first ones in the order of the index; all in one would be
-   * sorted, however many there are.
+   * Parameters: channel, id of the last row seen, those of {@link #DEAD_FITS}, then id and
+   * subscription of the last row seen. Each subscription gives its first ones in the order of the
+   * index; all in one would be sorted, however many there are.
    */
   public static final String DEAD =
-      """
+      dead(
+          "pgonce.dead_letter_status d WHERE d.subscription_id = s.id AND d.id <= ?::text::bigint");
+
+  /**
+   * The same where what fits may be few among many: of {@value #FILTERED} of each subscription,
+   * those behind the last row seen.
+   */
+  public static final String DEAD_FILTERED =
+      dead(
+          """
+          (SELECT l.* FROM pgonce.dead_letter_status l WHERE l.subscription_id = s.id AND l.id <= ?::text::bigint ORDER BY l.id DESC LIMIT %s) d WHERE true"""
+              .formatted(FILTERED));
+
+  private static String dead(String from) {
+    return """
       SELECT x.* FROM (SELECT c.subscription_id AS id FROM pgonce.channel_settings c WHERE c.channel = ?) s
        CROSS JOIN LATERAL (
          SELECT d.subscription, d.id, d.reason, d.attempts, d.created_at, d.died_at, left(d.error, 3000) AS error
-           FROM pgonce.dead_letter_status d
-          WHERE d.subscription_id = s.id AND %s AND d.id <= ?::text::bigint AND (d.id, d.subscription) < (?::text::bigint, ?)
+           FROM %s AND %s AND (d.id, d.subscription) < (?::text::bigint, ?)
           ORDER BY d.id DESC LIMIT 51) x
        ORDER BY x.id DESC, x.subscription DESC LIMIT 51
       """
-          .formatted(DEAD_FITS);
+        .formatted(from, DEAD_FITS);
+  }
 
   /** Parameters: channel or null. What is shown of the errors is made for those shown only. */
   public static final String DEAD_GROUPS =

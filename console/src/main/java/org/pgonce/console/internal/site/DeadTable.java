@@ -12,6 +12,7 @@ import org.pgonce.console.internal.page.Section;
 import org.pgonce.console.internal.page.Section.Field;
 import org.pgonce.console.internal.page.Section.Filter;
 import org.pgonce.console.internal.page.Section.Table;
+import org.pgonce.console.internal.page.Words;
 import org.pgonce.operations.internal.sql.LookStatements;
 
 /** Dead letters of a channel, the newest ids first. */
@@ -41,9 +42,13 @@ final class DeadTable {
     var before = after == null ? String.valueOf(Long.MAX_VALUE) : after;
     var parameters = new ArrayList<@Nullable String>();
     parameters.add(channel);
+    parameters.add(before);
     parameters.addAll(target.deadLetters());
-    parameters.addAll(List.of(before, before, visit.orEmpty("of")));
-    var rows = visit.rows(Queries.DEAD, parameters);
+    parameters.addAll(List.of(before, visit.orEmpty("of")));
+    var filtered = target.reason() != null || target.error() != null || target.group() != null;
+    var rows = visit.rows(filtered ? Queries.DEAD_FILTERED : Queries.DEAD, parameters);
+    var bound =
+        filtered ? ", of %s in each subscription".formatted(Words.count(Queries.FILTERED)) : "";
     var path = visit.paths().channel(channel);
     var kept = new LinkedHashMap<String, @Nullable String>(target.fields());
     kept.put("show", "dead");
@@ -61,11 +66,11 @@ final class DeadTable {
     sections.add(
         new Table(
             "dead-rows",
-            "Dead letters, the newest notifications first",
+            "Dead letters, the newest notifications first" + bound,
             List.of("Id", "Subscription", "Reason", "Attempts", "Died", "Created", "Error"),
             NotificationRows.of(
                 visit, channel, "dead letter", Visit.first(rows, Queries.PAGE), COLUMNS),
-            "No dead letter fits.",
+            "No dead letter fits" + bound + ".",
             Next.of(rows, path, kept, "id", "subscription"),
             Chosen.of(visit, channel, target.subscription(), Verb.REDRIVE, Verb.DISCARD)));
     return sections;
