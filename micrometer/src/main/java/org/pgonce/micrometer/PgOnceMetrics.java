@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.ToDoubleFunction;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnce;
 import org.pgonce.Status;
 import org.pgonce.Status.ChannelActivity;
@@ -92,6 +93,7 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
   private final AtomicBoolean looking = new AtomicBoolean();
   private final ScheduledExecutorService sampler;
   private volatile Sample latest = Sample.none();
+  private volatile @Nullable Activity activity;
   private volatile boolean failing;
 
   private PgOnceMetrics(PgOnce pgonce, DataSource dataSource, Duration interval) {
@@ -202,12 +204,19 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
     return age > oldest.toNanos() ? Sample.none() : sample;
   }
 
+  /** A second old at most. Threads that scrape at once may each take one. */
+  private Activity activity() {
+    var known = activity;
+    if (known == null || !known.isFresh()) {
+      known = Activity.of(pgonce.status());
+      activity = known;
+    }
+    return known;
+  }
+
   private double here(Sample.Of of, ToDoubleFunction<ChannelActivity> value) {
-    return pgonce.status().channels().stream()
-        .filter(one -> of.equals(new Sample.Of(one.channel(), one.subscription())))
-        .mapToDouble(value)
-        .findFirst()
-        .orElse(Double.NaN);
+    var here = activity().of(of);
+    return here == null ? Double.NaN : value.applyAsDouble(here);
   }
 
   /**
@@ -247,13 +256,16 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
       always =
           List.of(
               Gauge.builder(
-                      "pgonce.listening", () -> pgonce.status().listenFailure() == null ? 1 : 0)
+                      "pgonce.listening", () -> activity().status().listenFailure() == null ? 1 : 0)
                   .description("1 while this process hears wake-ups")
                   .register(registry),
               Gauge.builder("pgonce.notify.queue.usage", () -> current().queueUsage())
                   .description("The share of the server's NOTIFY queue that is in use")
                   .register(registry),
-              FunctionCounter.builder("pgonce.reconnects", pgonce, one -> one.status().reconnects())
+              FunctionCounter.builder(
+                      "pgonce.reconnects",
+                      PgOnceMetrics.this,
+                      one -> one.activity().status().reconnects())
                   .description("How often listening began again")
                   .register(registry));
       stored = STORED.stream().map(one -> gauge(one.name(), one.description(), registry)).toList();
