@@ -89,6 +89,9 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
   // It would print addresses, with a password that may be in one. What it throws is printed here.
   private static final Logger DRIVER = Logger.getLogger("org.postgresql");
 
+  private static final String UNWRITTEN =
+      "it is done, and what it says could not be written: the disk is full, or nobody reads";
+
   private final Terminal terminal;
 
   PgOnceCommand(Terminal terminal) {
@@ -141,7 +144,24 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
     addHelp(line);
     var status = line.execute(arguments);
     out.flush();
-    return status;
+    return isUnwritten(status, terminal, line) && !ended.getAsBoolean()
+        ? failed(terminal, UNWRITTEN)
+        : status;
+  }
+
+  /** A command that goes on ends when nobody reads: that is no failure. */
+  private static boolean isUnwritten(int status, Terminal terminal, CommandLine line) {
+    return (status == ExitStatus.DONE || status == ExitStatus.FOUND)
+        && terminal.out().checkError()
+        && !(command(line) instanceof DatabaseCommand known && known.endsWithItsReader());
+  }
+
+  private static Object command(CommandLine line) {
+    var parsed = line.getParseResult();
+    while (parsed.hasSubcommand()) {
+      parsed = parsed.subcommand();
+    }
+    return parsed.commandSpec().userObject();
   }
 
   /** What stands behind --password, and is no option, would be taken for a channel, and shown. */
@@ -176,11 +196,15 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
     if (failure instanceof FailedException
         || failure instanceof RefusedException
         || failure instanceof PgOnceException) {
-      var message = Printable.lines(String.valueOf(failure.getMessage()));
-      terminal.err().println(message.startsWith("pgonce") ? message : "pgonce: " + message);
-      return ExitStatus.FAILED;
+      return failed(terminal, String.valueOf(failure.getMessage()));
     }
     throw failure;
+  }
+
+  private static int failed(Terminal terminal, String why) {
+    var message = Printable.lines(why);
+    terminal.err().println(message.startsWith("pgonce") ? message : "pgonce: " + message);
+    return ExitStatus.FAILED;
   }
 
   @Override

@@ -3,7 +3,6 @@ package org.pgonce.cli.database;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.pgonce.cli.terminal.ExitStatus;
-import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Output;
 import org.pgonce.cli.terminal.Terminal;
 import org.pgonce.operations.internal.sql.Database;
@@ -53,7 +52,7 @@ public abstract class DatabaseCommand implements Callable<Integer> {
         }
         isConnected = true;
         isLost = false;
-        return checked(run(database));
+        return run(database);
       } catch (RefusedException e) {
         if (!isConnected || !endsWithItsReader() || !Failure.mayPass(e)) {
           throw e;
@@ -71,16 +70,8 @@ public abstract class DatabaseCommand implements Callable<Integer> {
     }
   }
 
-  private int checked(int status) {
-    if (status == ExitStatus.DONE && !endsWithItsReader() && terminal().out().checkError()) {
-      throw new FailedException(
-          "it is done, and what it says could not be written: the disk is full, or nobody reads");
-    }
-    return status;
-  }
-
   /** Whether it goes on for as long as somebody reads: then it may run several times. */
-  protected boolean endsWithItsReader() {
+  public boolean endsWithItsReader() {
     return false;
   }
 

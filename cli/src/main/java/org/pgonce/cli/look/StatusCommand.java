@@ -80,7 +80,7 @@ public final class StatusCommand extends DatabaseCommand {
   }
 
   @Override
-  protected boolean endsWithItsReader() {
+  public boolean endsWithItsReader() {
     return watches;
   }
 

@@ -81,7 +81,7 @@ public final class TailCommand extends DatabaseCommand {
   }
 
   @Override
-  protected boolean endsWithItsReader() {
+  public boolean endsWithItsReader() {
     return true;
   }
 
