@@ -315,6 +315,7 @@ BEGIN
       since := dead.died_at;
       detail := format('%s after %s attempts: %s', dead.reason, dead.attempts, dead.error);
       advice := CASE dead.reason WHEN 'UNREADABLE' THEN 'The payload stays as it is stored: mend the reader (@JsonAlias, an upcaster), or publish another one. '
+          WHEN 'TOO_DEEP' THEN 'Look for a loop of handlers, and mend it. A redrive keeps the depth, so it dies again at once unless the channel''s maxDepth is raised before (ChannelOptions.withMaxDepth): raise it, or publish the payload anew and discard this one. '
           WHEN 'OUTCOME_UNKNOWN' THEN pgonce_private.unknown_outcome_advice() ELSE '' END
         || format('When what failed it is mended: %s. If it is not wanted: %s.', pgonce_private.call_for('redrive', target, id), pgonce_private.call_for('discard', target, id));
       RETURN NEXT;

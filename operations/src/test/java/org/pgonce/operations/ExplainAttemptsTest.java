@@ -138,6 +138,15 @@ class ExplainAttemptsTest extends ExplainStage {
   }
 
   @Test
+  void aRedriveOfWhatIsTooDeepIsSaidToKeepItsDepth() throws Exception {
+    stage.database.execute(
+        "insert into pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload) select id, 1, 1, now(), 'TOO_DEEP', 'a loop', '1' from pgonce.subscription where of_channel = 'orders'");
+    assertThat(explain(ORDERS, 1).advice())
+        .startsWith("Look for a loop of handlers, and mend it. A redrive keeps the depth")
+        .contains("ChannelOptions.withMaxDepth", "pgonce.redrive('orders', 1");
+  }
+
+  @Test
   void explain_deadForWhatReason() throws Exception {
     var id = publish(ORDERS);
     stage

@@ -5,7 +5,7 @@ public final class TooDeepException extends Exception {
 
   TooDeepException(int depth, int maxDepth) {
     super(
-        "it was published at depth %d, by the handler of a notification that a handler published, and so on, and the channel allows a depth of %d: look for a loop of handlers, or raise maxDepth, before it is redriven"
+        "it was published at depth %d, by the handler of a notification that a handler published, and so on, and the channel allows a depth of %d: look for a loop of handlers, and mend it. A redrive keeps the depth: raise maxDepth before, or publish the payload anew"
             .formatted(depth, maxDepth));
   }
 }
