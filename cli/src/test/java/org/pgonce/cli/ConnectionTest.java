@@ -70,6 +70,10 @@ class ConnectionTest {
     assertThat(asked[0]).isEqualTo(1);
     cli.run("doctor", "--password");
     assertThat(asked[0]).isEqualTo(2);
+    cli.askPassword = () -> null; // Ctrl-D
+    assertThat(cli.run("status", "--password").ends(1).err())
+        .startsWith("pgonce: no password was given")
+        .contains("PGPASSWORD");
   }
 
   @ParameterizedTest

@@ -131,7 +131,12 @@ public final class ConnectionOptions {
           "--password asks for the password, and there is no terminal to ask at: use PGPASSWORD or ~/.pgpass");
     }
     if (asked == null) {
-      asked = new String(ask.get()); // once, though a command may take two connections
+      var given = ask.get();
+      if (given == null) { // by Ctrl-D
+        throw new FailedException(
+            "no password was given: give the command again, or use PGPASSWORD or ~/.pgpass");
+      }
+      asked = new String(given); // once, though a command may take two connections
     }
     return asked;
   }

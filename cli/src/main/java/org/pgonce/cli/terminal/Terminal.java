@@ -16,7 +16,7 @@ import org.pgonce.operations.internal.text.Printable;
  *
  * @param interactive whether a person watches: only then is progress shown, and a screen cleared
  * @param environment the process's variables
- * @param askPassword null where nobody can be asked
+ * @param askPassword null where nobody can be asked; returns null where nobody answers
  */
 public record Terminal(
     InputStream in,
@@ -24,7 +24,7 @@ public record Terminal(
     PrintStream err,
     boolean interactive,
     Map<String, String> environment,
-    @Nullable Supplier<char[]> askPassword) {
+    @Nullable Supplier<char @Nullable []> askPassword) {
 
   /** What is unreadable in an argument or a variable, and what to do. */
   public static final String UNREADABLE =
