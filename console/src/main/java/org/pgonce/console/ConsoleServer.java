@@ -33,16 +33,18 @@ import org.slf4j.LoggerFactory;
  * token once, which is in {@link #url}. It speaks HTTP without TLS: beyond the machine put a proxy
  * or a tunnel in front.
  *
- * <p>Bounds: 16 threads, 8 pages at once (others wait 2 s, then 503), 64 KiB of body, 10 s for a
- * request to arrive, 200 connections. Those of time and connections are the JDK's, by its system
- * properties ({@code sun.net.httpserver.maxReqTime}, {@code jdk.httpserver.maxConnections}), which
- * are set here where nobody has set them, and are of the whole JVM.
+ * <p>Bounds: 200 connections, each with a thread while a request arrives or is answered, 8 pages at
+ * once (others wait 2 s, then 503), 64 KiB of body, 10 s for a request to arrive. Those of time and
+ * connections are the JDK's, by its system properties ({@code sun.net.httpserver.maxReqTime},
+ * {@code jdk.httpserver.maxConnections}), which are set here where nobody has set them, and are of
+ * the whole JVM.
  */
 public final class ConsoleServer implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(ConsoleServer.class);
 
-  private static final int THREADS = 16;
+  private static final int CONNECTIONS = 200;
+  private static final int IDLE_SECONDS = 30;
 
   /** Pages at once, for {@link Console#of}. */
   public static final int AT_ONCE = 8;
@@ -56,7 +58,7 @@ public final class ConsoleServer implements AutoCloseable {
             "sun.net.httpserver.maxReqTime", "10",
             "sun.net.httpserver.maxRspTime", "60",
             "sun.net.httpserver.idleInterval", "30",
-            "jdk.httpserver.maxConnections", "200")
+            "jdk.httpserver.maxConnections", String.valueOf(CONNECTIONS))
         .forEach(System.getProperties()::putIfAbsent);
   }
 
@@ -98,11 +100,12 @@ public final class ConsoleServer implements AutoCloseable {
     this.gate = gate;
     this.options = options;
     var count = new AtomicInteger();
+    // One for each connection: a request that does not arrive holds its thread for 10 s.
     this.threads =
         new ThreadPoolExecutor(
-            THREADS,
-            THREADS,
-            0,
+            CONNECTIONS,
+            CONNECTIONS,
+            IDLE_SECONDS,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(),
             task -> {
@@ -110,6 +113,7 @@ public final class ConsoleServer implements AutoCloseable {
               thread.setDaemon(true);
               return thread;
             });
+    threads.allowCoreThreadTimeOut(true);
   }
 
   /**
