@@ -57,7 +57,8 @@ public interface Steps {
    * @throws IllegalArgumentException if there is no such name, the run had this step already, or
    *     nothing could be decoded as the type
    * @throws OutcomeNotRecordedException if it was made, and that could not be stored
-   * @throws PgOnceException if it was done, but its result is not there or cannot be read
+   * @throws PgOnceException if it was done, but its result is not there or cannot be read. Also if
+   *     it could not be begun: then the call was not made
    */
   <R> R once(String step, Class<R> type, Callable<R> call) throws StepNotDoneException;
 

@@ -194,6 +194,31 @@ class RecoveryPointsTest {
             GuardResult.Succeeded.class::isInstance);
   }
 
+  /** Nobody has taken it over: the next run need not wait until this one is taken for dead. */
+  @Test
+  void s8_aRunWhoseStepIsLockedGivesItsSequenceBack() throws Exception {
+    database.execute("alter function pgonce_guards.hold_sequence set lock_timeout = '100ms'");
+    Steps.Body<String> locked =
+        steps -> {
+          try (var locker = database.dataSource().getConnection()) {
+            locker.setAutoCommit(false);
+            locker.createStatement().execute("select from pgonce_guards.guard for update");
+            return steps.once("charge", String.class, () -> outside.call("charge"));
+          }
+        };
+    var failed = (GuardResult.Failed<String>) run(locked);
+    assertThat(failed.repeatable()).isTrue();
+    assertThat(failed.cause())
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("the call was not made: another transaction has locked its row")
+        .hasMessageContaining("run the sequence again");
+    assertThat(outside.calls("charge")).isZero();
+    assertThat(
+            run(steps -> steps.once("charge", String.class, () -> outside.call("charge")))
+                .orElseThrow())
+        .isEqualTo("charge 1");
+  }
+
   @Test
   void s8_aStepWhoseOutcomeIsUnknownStopsTheSequenceUntilItIsSettled() throws Exception {
     Steps.Body<String> body =

@@ -101,38 +101,61 @@ record GuardStore(
   /** A sequence with the steps that are there. */
   record Resumed(StoredGuard head, List<StoredGuard> steps) {}
 
-  /** Empty if the run has lost its sequence. */
+  /**
+   * Empty if the run has lost its sequence.
+   *
+   * @throws PgOnceException also if an open transaction of others has the step or the sequence:
+   *     that is no loss, so the run can give its sequence back
+   */
   Optional<StoredGuard> beginStep(Attempt step, Attempt run) {
-    return begin(
-        step.key(), transaction -> GuardStatements.stepBegin(transaction, step, run, instance));
+    var key = step.key();
+    try {
+      return inDoubtAgain(
+          key, transaction -> GuardStatements.stepBegin(transaction, step, run, instance));
+    } catch (SQLException e) {
+      throw LOCK_NOT_AVAILABLE.equals(e.getSQLState())
+          ? new PgOnceException(
+              "pgonce cannot begin %s, and the call was not made: another transaction has locked its row, or that of its sequence, for longer than pgonce waits. End that transaction (pg_stat_activity shows the oldest by xact_start), and run the sequence again: %s"
+                  .formatted(key, Failures.withHint(e)),
+              e)
+          : notBegun(key, e);
+    }
   }
 
   private <T> Optional<T> begin(GuardKey key, Transactions.Work<Optional<T>> work) {
     try {
-      try {
-        return runOnOwnStatements(key, work);
-      } catch (SQLException e) {
-        // In doubt, if it ended in the commit: the same token finds what is its own. A second
-        // statement waits for what the lost session may still be committing.
-        if (!LostConnection.isLikely(e) || e instanceof SQLTransientConnectionException) {
-          throw e;
-        }
-        return runOnOwnStatements(key, work);
-      }
+      return inDoubtAgain(key, work);
     } catch (SQLException e) {
       if (LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
         return Optional.empty();
       }
-      throw new PgOnceException(
-          "pgonce cannot begin %s, and the call was not made%s: %s"
-              .formatted(
-                  key,
-                  LostConnection.isLikely(e)
-                      ? " (if it was committed before the connection ended, it is listed as open)"
-                      : "",
-                  Failures.withHint(e)),
-          e);
+      throw notBegun(key, e);
     }
+  }
+
+  private <T> T inDoubtAgain(GuardKey key, Transactions.Work<T> work) throws SQLException {
+    try {
+      return runOnOwnStatements(key, work);
+    } catch (SQLException e) {
+      // In doubt, if it ended in the commit: the same token finds what is its own. A second
+      // statement waits for what the lost session may still be committing.
+      if (!LostConnection.isLikely(e) || e instanceof SQLTransientConnectionException) {
+        throw e;
+      }
+      return runOnOwnStatements(key, work);
+    }
+  }
+
+  private static PgOnceException notBegun(GuardKey key, SQLException e) {
+    return new PgOnceException(
+        "pgonce cannot begin %s, and the call was not made%s: %s"
+            .formatted(
+                key,
+                LostConnection.isLikely(e)
+                    ? " (if it was committed before the connection ended, it is listed as open)"
+                    : "",
+                Failures.withHint(e)),
+        e);
   }
 
   /** The call rests on the commit of its beginning, so that must be one. */
