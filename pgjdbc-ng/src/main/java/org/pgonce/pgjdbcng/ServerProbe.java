@@ -8,6 +8,8 @@ import java.net.UnknownHostException;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.pgonce.spi.ListenAddress;
 
@@ -30,28 +32,47 @@ record ServerProbe(InetAddress address, boolean tls) {
    */
   static ServerProbe of(ListenAddress address, Duration timeout) throws SQLException {
     var end = System.nanoTime() + timeout.toNanos();
-    IOException failure = null;
+    InetAddress[] found;
     try {
-      for (var candidate : InetAddress.getAllByName(address.host())) {
-        try {
-          int answer = ask(new InetSocketAddress(candidate, address.port()), end);
-          return new ServerProbe(candidate, answer == 'S');
-        } catch (IOException e) {
-          failure = e;
-        }
-      }
+      found = InetAddress.getAllByName(address.host());
     } catch (UnknownHostException e) {
       throw new SQLTransientConnectionException(
           "the host name " + address.host() + " is unknown", "08001", e);
     }
-    throw new SQLTransientConnectionException(
-        "nothing answers at "
-            + address.host()
-            + ":"
-            + address.port()
-            + (failure == null ? "" : " (" + failure.getMessage() + ")"),
-        "08001",
-        failure);
+    var candidates =
+        Arrays.stream(found).map(one -> new InetSocketAddress(one, address.port())).toList();
+    try {
+      return ofFirstThatAnswers(candidates, end);
+    } catch (IOException e) {
+      throw new SQLTransientConnectionException(
+          "nothing answers at %s:%d (%s)".formatted(address.host(), address.port(), e.getMessage()),
+          "08001",
+          e);
+    }
+  }
+
+  /**
+   * Each gets an equal share of the time left: one that accepts and says nothing leaves the others
+   * theirs.
+   *
+   * @param candidates one at least
+   * @param end by System.nanoTime()
+   * @throws IOException the last one's, when none does
+   */
+  static ServerProbe ofFirstThatAnswers(List<InetSocketAddress> candidates, long end)
+      throws IOException {
+    for (var i = 0; ; i++) {
+      var candidate = candidates.get(i);
+      var now = System.nanoTime();
+      try {
+        var answer = ask(candidate, now + (end - now) / (candidates.size() - i));
+        return new ServerProbe(candidate.getAddress(), answer == 'S');
+      } catch (IOException e) {
+        if (i == candidates.size() - 1) {
+          throw e;
+        }
+      }
+    }
   }
 
   private static int ask(InetSocketAddress target, long end) throws IOException {
