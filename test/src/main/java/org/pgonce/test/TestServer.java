@@ -2,6 +2,7 @@ package org.pgonce.test;
 
 import java.sql.SQLException;
 import java.util.UUID;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
 import org.postgresql.ds.PGSimpleDataSource;
@@ -16,9 +17,43 @@ record TestServer(String url, boolean endsWithJvm) {
 
   static final String PROPERTY = "pgonce.test.url";
 
-  /** Started once per JVM, and only where a test asks for it. */
-  private static final class Embedded {
-    static final TestServer SERVER = new TestServer(EmbeddedServer.start(), true);
+  // Started where a test asks for it, and not by a static initialiser: if that fails, all but the
+  // first test get a NoClassDefFoundError, which does not say why.
+  private static final StartedOnce EMBEDDED = new StartedOnce(() -> EmbeddedServer.start());
+
+  /** The embedded server of this JVM, or why there is none. Safe for use by several threads. */
+  static final class StartedOnce {
+
+    private final Supplier<String> start;
+    private @Nullable TestServer server;
+    private @Nullable PgOnceException failure;
+
+    /**
+     * @param start returns its URL
+     */
+    StartedOnce(Supplier<String> start) {
+      this.start = start;
+    }
+
+    /**
+     * Starts it at the first call.
+     *
+     * @throws PgOnceException if it did not start then: it is not tried again
+     */
+    synchronized TestServer get() {
+      if (failure != null) {
+        throw failure;
+      }
+      if (server == null) {
+        try {
+          server = new TestServer(start.get(), true);
+        } catch (PgOnceException e) {
+          failure = e;
+          throw e;
+        }
+      }
+      return server;
+    }
   }
 
   /**
@@ -47,7 +82,7 @@ record TestServer(String url, boolean endsWithJvm) {
               .formatted(PROPERTY),
           e);
     }
-    return Embedded.SERVER;
+    return EMBEDDED.get();
   }
 
   FreshDatabase create() {

@@ -2,9 +2,11 @@ package org.pgonce.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -74,6 +76,21 @@ class PgOnceExtensionTest {
         .isInstanceOf(PgOnceException.class)
         .hasMessage(
             "the system property pgonce.test.url is not a URL of pgjdbc: give jdbc:postgresql://host:port/database?user=…");
+  }
+
+  @Test
+  void api_aServerThatDoesNotStartIsTheReasonInEachTest() {
+    var starts = new AtomicInteger();
+    var server =
+        new TestServer.StartedOnce(
+            () -> {
+              starts.incrementAndGet();
+              throw new PgOnceException("the embedded PostgreSQL of pgonce-test did not start");
+            });
+    var first = catchThrowable(server::get);
+    assertThat(first).isInstanceOf(PgOnceException.class).hasMessageEndingWith("did not start");
+    assertThat(catchThrowable(server::get)).isSameAs(first);
+    assertThat(starts).hasValue(1);
   }
 
   @Test
