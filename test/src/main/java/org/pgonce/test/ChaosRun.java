@@ -72,6 +72,11 @@ final class ChaosRun<T> implements AutoCloseable {
           "the handler did not run: its condition does not hold, or its payload cannot be read",
           first.failure());
     }
+    if (fault == null && first.step() != Drain.Step.SETTLED) {
+      // Its second run would be taken for what a run without a fault does.
+      throw new IllegalStateException(
+          "the handler fails without a fault: " + first.failure(), first.failure());
+    }
     if (fault != null && !hasHappened) {
       throw new IllegalStateException(
           "the handler failed before the fault: " + first.failure(), first.failure());

@@ -252,6 +252,29 @@ class ChaosTest {
                 + " yet");
   }
 
+  /** Else its two effects would be what each fault is compared with. */
+  @Test
+  void api_aHandlerThatFailsWithoutAFaultIsNoMeasure(PgOnceTester pgonce, DataSource dataSource) {
+    publish(pgonce, ONCE, 2);
+    Handler<Integer> bad =
+        (one, tx) -> {
+          try (var own = dataSource.getConnection();
+              var insert = own.prepareStatement(INSERT)) {
+            insert.setInt(1, one.payload());
+            insert.executeUpdate();
+          }
+          if (one.payload() == 1 && one.attempt() == 1) {
+            throw new IllegalStateException("not yet");
+          }
+        };
+    assertThatThrownBy(() -> pgonce.chaos(ONCE, bad).failOnceAfter().assertEffectsOnce(COUNT))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage("the handler of channel once fails without a fault")
+        .cause()
+        .hasMessage("the handler fails without a fault: java.lang.IllegalStateException: not yet")
+        .hasRootCauseMessage("not yet");
+  }
+
   @Test
   void api_needsEnoughNotificationsAndAnEffect(PgOnceTester pgonce) {
     var chaos = pgonce.chaos(ONCE, GOOD).killBeforeCommit();
