@@ -50,7 +50,9 @@ final class Store {
        ORDER BY f.due_at, f.id
       """;
 
-  // All that is stored becomes older, so that each row keeps its delay.
+  // All that is stored becomes older, so that each row keeps its delay. A key whose notification
+  // was
+  // cancelled or discarded has 'infinity' until housekeeping begins its time: here that begins now.
   private static final List<String> ADVANCE =
       List.of(
           "UPDATE pgonce.notification SET created_at = created_at - ?::interval WHERE subscription_id <> 0",
@@ -58,7 +60,7 @@ final class Store {
           UPDATE pgonce.scheduled AS s SET due_at = s.due_at - i.by, created_at = s.created_at - i.by, key_permit_until = s.key_permit_until - i.by
             FROM (SELECT ?::interval) AS i (by) WHERE s.subscription_id <> 0
           """,
-          "UPDATE pgonce.delivery_key SET done_at = done_at - ?::interval WHERE done_at < 'infinity'");
+          "UPDATE pgonce.delivery_key SET done_at = least(done_at, clock_timestamp()) - ?::interval WHERE done_at IS NOT NULL");
 
   // The planner padding stays.
   private static final List<String> CLEAR =

@@ -343,4 +343,24 @@ class DrainTest {
     pgonce.advance(Duration.ofDays(2));
     assertThat(pgonce.publish(remembers, 1, key).stored()).isTrue();
   }
+
+  /** A key that ended so has no time yet: housekeeping would begin it. */
+  @Test
+  void api_advanceEndsTheMemoryOfKeysThatWereCancelled(PgOnceTester pgonce) {
+    var remembers =
+        Channel.of(
+            "remembers",
+            Integer.class,
+            Mode.EXACTLY_ONCE,
+            ChannelOptions.DEFAULT.withKeyMemory(Duration.ofHours(1)));
+    pgonce.install(remembers);
+    var key = PublishOptions.DEFAULT.withDeliveryKey("a");
+    assertThat(pgonce.publish(remembers, 1, key).stored()).isTrue();
+    pgonce.execute("select pgonce.cancel('remembers', null, array['a'], 'paid')");
+    assertThat(pgonce).isEmpty();
+    pgonce.advance(Duration.ofMinutes(30));
+    assertThat(pgonce.publish(remembers, 1, key).stored()).isFalse();
+    pgonce.advance(Duration.ofHours(2));
+    assertThat(pgonce.publish(remembers, 1, key).stored()).isTrue();
+  }
 }
