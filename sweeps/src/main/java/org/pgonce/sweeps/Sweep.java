@@ -70,6 +70,9 @@ public final class Sweep<T> implements AutoCloseable {
   private static final Duration LONGEST = Duration.ofDays(365);
   private static final Duration LONGEST_CALL = Duration.ofHours(1);
   private static final int CLOSING_SECONDS = 5;
+
+  // The server has ended a session that idled in its transaction.
+  private static final String IDLE = "25P03";
   private static final String TAKE_BACK =
       "SELECT pgonce.take_back(?, pg_catalog.to_json(?::pg_catalog.text::pg_catalog.text[]))";
 
@@ -112,7 +115,11 @@ public final class Sweep<T> implements AutoCloseable {
    * @param publisher {@link Publisher#standard}, or one with the codec that the listeners use
    * @param sql one query without parameters. All its rows are read into memory: a LIMIT leaves the
    *     rest to the next run
-   * @param mapper makes a message with a delivery key of each row
+   * @param mapper makes a message with a delivery key of each row. The transaction waits for it
+   *     without SQL, and the server ends a session that does so for 30 s, or for a shorter {@code
+   *     idle_in_transaction_session_timeout}. So all rows of a run are to be mapped and encoded
+   *     within that time, else nothing is published: give the query a LIMIT, or have it look up
+   *     what the mapper would
    * @throws IllegalArgumentException if the channel is a {@link Mode#BROADCAST}, which keeps no
    *     keys
    */
@@ -177,7 +184,7 @@ public final class Sweep<T> implements AutoCloseable {
       LOG.warn(
           "pgonce: a sweep for channel {} failed, nothing of it is published; the next run comes after the interval, unless the sweep was closed: {}",
           channel.name(),
-          Failures.inWords(e));
+          Failures.inWords(e) + advice(e));
       LOG.debug("pgonce: the failed sweep in full", e);
     } finally {
       thread = null;
@@ -208,8 +215,18 @@ public final class Sweep<T> implements AutoCloseable {
       return transactions.runBounded(this::publish);
     } catch (SQLException e) {
       throw new PgOnceException(
-          "pgonce cannot sweep for channel " + channel.name() + ": " + Failures.withHint(e), e);
+          "pgonce cannot sweep for channel %s: %s"
+              .formatted(channel.name(), Failures.withHint(e) + advice(e)),
+          e);
     }
+  }
+
+  /** The server's words name the session, and not what it waited for. */
+  private static String advice(Throwable failure) {
+    return Failures.causes(failure)
+            .anyMatch(cause -> cause instanceof SQLException sql && IDLE.equals(sql.getSQLState()))
+        ? ". Mapping and encoding the rows took longer than a session may idle in its transaction: give the query a LIMIT, or have it look up what the mapper does"
+        : "";
   }
 
   private long publish(Connection transaction) throws SQLException {

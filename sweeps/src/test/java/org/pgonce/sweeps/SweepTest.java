@@ -57,6 +57,8 @@ class SweepTest {
   private static final String WAITING_FOR_A_LOCK =
       "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 
+  private static final String SESSION = "select count(*) from pg_stat_activity where pid = %d";
+
   private static final Duration OFTEN = Duration.ofMillis(100);
 
   private final List<Sweep<?>> opened = new ArrayList<>();
@@ -420,5 +422,27 @@ class SweepTest {
     var own = stage.database.pooled(2);
     assertThat(Sweep.of(own, Publisher.standard(), OVERDUE, settings, looking).run()).isEqualTo(1);
     assertThat(seen).containsOnly("30s on");
+  }
+
+  @Test
+  void s09_aMapperThatTakesLongerThanASessionMayIdleIsNamed() throws Exception {
+    stage.database.execute(
+        "alter database %s set idle_in_transaction_session_timeout = '100ms'"
+            .formatted(stage.database.name()));
+    Tx.RowMapper<Message<Overdue>> slow =
+        row -> {
+          var session = SESSION.formatted(row.getInt(2));
+          stage.awaitSoon(() -> stage.database.queryLong(session) == 0);
+          return MESSAGE.map(row);
+        };
+    // By pgjdbc: pgjdbc-ng does not say why the session ended.
+    var own = stage.database.dataSource();
+    var sweep = Sweep.of(own, Publisher.standard(), OVERDUE, "select 1, pg_backend_pid()", slow);
+    assertThatThrownBy(sweep::run)
+        .isInstanceOf(PgOnceException.class)
+        .hasMessageContaining("cannot sweep for channel overdue")
+        .hasMessageContaining("Mapping and encoding the rows took longer")
+        .hasMessageContaining("give the query a LIMIT");
+    assertThat(stage.waiting()).isZero();
   }
 }
