@@ -1,7 +1,6 @@
 package org.pgonce.jackson;
 
 import java.lang.reflect.Modifier;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.stream.Collectors;
 import org.pgonce.spi.PayloadCodec;
@@ -17,7 +16,7 @@ final class DecodingAdvice {
 
   /** Of a type that Jackson has no way to make. */
   static String ofType(Class<?> type) {
-    if (isKotlin(type)) {
+    if (KotlinClasses.isKotlin(type)) {
       return "it is a class of Kotlin, whose constructor Jackson finds with the module jackson-module-kotlin: put it on the class path, in the version of Jackson";
     }
     if (type.isInterface() || Modifier.isAbstract(type.getModifiers())) {
@@ -25,11 +24,6 @@ final class DecodingAdvice {
           .formatted(type.isInterface() ? "an interface" : "an abstract class");
     }
     return "it has no constructor that Jackson can call: take a record, or mark a constructor or a factory method with @JsonCreator";
-  }
-
-  private static boolean isKotlin(Class<?> type) {
-    return Arrays.stream(type.getDeclaredAnnotations())
-        .anyMatch(one -> one.annotationType().getName().equals("kotlin.Metadata"));
   }
 
   /**

@@ -23,7 +23,9 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.cfg.CoercionAction;
 import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.deser.BeanDeserializerBase;
 import com.fasterxml.jackson.databind.deser.BeanDeserializerModifier;
+import com.fasterxml.jackson.databind.deser.DefaultDeserializationContext;
 import com.fasterxml.jackson.databind.deser.std.DelegatingDeserializer;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.exc.InvalidDefinitionException;
@@ -39,7 +41,6 @@ import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Objects;
-import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PayloadRules.MissingFields;
@@ -48,7 +49,9 @@ import org.pgonce.spi.PayloadCodec;
 
 /**
  * The standard codec where Jackson 3 cannot be used: Jackson 2, from 2.18 on, by the rules of
- * {@link JacksonCodec}. Payloads with dates need the module jackson-datatype-jsr310.
+ * {@link JacksonCodec}: also for numbers, of which a {@code double} and a {@code float} are not
+ * exact, and for missing fields, which are looked for in a record, or in what has a
+ * {@code @JsonCreator}. Payloads with dates need the module jackson-datatype-jsr310.
  */
 public final class Jackson2Codec implements PayloadCodec {
 
@@ -102,8 +105,17 @@ public final class Jackson2Codec implements PayloadCodec {
     var read = bounds.build();
     // What cannot be read is not written.
     var write = StreamWriteConstraints.builder().maxNestingDepth(read.getMaxNestingDepth()).build();
-    return JsonMapper.builder(
-            JsonFactory.builder().streamReadConstraints(read).streamWriteConstraints(write).build())
+    var builder =
+        JsonMapper.builder(
+            JsonFactory.builder()
+                .streamReadConstraints(read)
+                .streamWriteConstraints(write)
+                .build());
+    for (var type : EmptyText.IS_NONE) {
+      builder.withCoercionConfig(
+          type, config -> config.setCoercion(CoercionInputShape.EmptyString, CoercionAction.Fail));
+    }
+    return builder
         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
         .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
         .enable(
@@ -133,10 +145,6 @@ public final class Jackson2Codec implements PayloadCodec {
             MapperFeature.ALLOW_FINAL_FIELDS_AS_MUTATORS,
             MapperFeature.DEFAULT_VIEW_INCLUSION,
             MapperFeature.USE_GETTERS_AS_SETTERS)
-        // It would be null.
-        .withCoercionConfig(
-            UUID.class,
-            uuid -> uuid.setCoercion(CoercionInputShape.EmptyString, CoercionAction.Fail))
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
         .addModules(
@@ -217,19 +225,50 @@ public final class Jackson2Codec implements PayloadCodec {
   /**
    * Refuses what Jackson has no way to make: an interface or an abstract class without type
    * information, a class without a constructor that it can call. It reads an empty object, which
-   * any other type may refuse.
+   * any other type may refuse. Refuses a data class of Kotlin, too, whose values it would lose.
    */
   @Override
   public void requireDecodable(Class<?> type) {
     try {
       readers.get(type).readValue("{}");
     } catch (InvalidDefinitionException e) {
-      throw new IllegalArgumentException(
-          "no payload can be decoded as %s: %s"
-              .formatted(type.getName(), DecodingAdvice.ofType(type)),
-          e);
+      throw notDecodable(type, e);
     } catch (JsonProcessingException | RuntimeException | StackOverflowError itsOwnAffair) {
       // It can be made, though not from this.
+    }
+    if (losesValues(type)) {
+      throw notDecodable(type, null);
+    }
+  }
+
+  private static IllegalArgumentException notDecodable(Class<?> type, @Nullable Exception cause) {
+    return new IllegalArgumentException(
+        "no payload can be decoded as %s: %s"
+            .formatted(type.getName(), DecodingAdvice.ofType(type)),
+        cause);
+  }
+
+  /**
+   * Whether Jackson makes a data class by its constructor without parameters, which is there if all
+   * of them have defaults, and has no way to set the values behind that: a {@code val} has no
+   * setter. Each payload would be read as the defaults, and nothing would tell.
+   */
+  private boolean losesValues(Class<?> type) {
+    var values = KotlinClasses.components(type);
+    if (values == 0
+        || !(mapper.getDeserializationContext() instanceof DefaultDeserializationContext context)) {
+      return false;
+    }
+    try {
+      var reads =
+          context
+              .createDummyInstance(mapper.getDeserializationConfig())
+              .findRootValueDeserializer(mapper.constructType(type));
+      return reads instanceof BeanDeserializerBase bean
+          && !bean.getValueInstantiator().canCreateFromObjectWith()
+          && bean.getPropertyCount() < values;
+    } catch (JsonMappingException itsOwnAffair) {
+      return false;
     }
   }
 

@@ -7,7 +7,6 @@ import java.time.Year;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Objects;
-import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.PayloadRules;
@@ -39,6 +38,7 @@ import tools.jackson.databind.cfg.EnumFeature;
 import tools.jackson.databind.cfg.JsonNodeFeature;
 import tools.jackson.databind.cfg.MapperConfig;
 import tools.jackson.databind.deser.ValueDeserializerModifier;
+import tools.jackson.databind.deser.bean.BeanDeserializerBase;
 import tools.jackson.databind.deser.std.DelegatingDeserializer;
 import tools.jackson.databind.deser.std.StdDeserializer;
 import tools.jackson.databind.exc.InvalidDefinitionException;
@@ -52,9 +52,15 @@ import tools.jackson.databind.ser.std.ToStringSerializer;
 
 /**
  * The standard codec: Jackson 3, strict. Numbers are exact; what does not fit is an error, never
- * rounded, coerced or cut. Unknown fields are ignored, a missing field is null, and a missing or
- * null field of a primitive is an error, unless the channel has other {@link PayloadRules}.
- * Properties are in snake_case, as columns are. A payload cannot name classes. {@link
+ * rounded, coerced or cut. A {@code double} and a {@code float} are not exact: they get the nearest
+ * number that they have, and beyond their range infinity. Take a BigDecimal where that matters.
+ *
+ * <p>Unknown fields are ignored. A missing field of a record, or of what has a
+ * {@code @JsonCreator}, is null, and a missing field of a primitive is an error, unless the channel
+ * has other {@link PayloadRules}. In a class with setters a missing field leaves what its
+ * constructor has set, whatever the rules say. A null field of a primitive is an error in both.
+ *
+ * <p>Properties are in snake_case, as columns are. A payload cannot name classes. {@link
  * Jackson2Codec} does the same by Jackson 2.
  */
 public final class JacksonCodec implements PayloadCodec {
@@ -113,8 +119,17 @@ public final class JacksonCodec implements PayloadCodec {
     var read = bounds.build();
     // What cannot be read is not written.
     var write = StreamWriteConstraints.builder().maxNestingDepth(read.getMaxNestingDepth()).build();
-    return JsonMapper.builder(
-            JsonFactory.builder().streamReadConstraints(read).streamWriteConstraints(write).build())
+    var builder =
+        JsonMapper.builder(
+            JsonFactory.builder()
+                .streamReadConstraints(read)
+                .streamWriteConstraints(write)
+                .build());
+    for (var type : EmptyText.IS_NONE) {
+      builder.withCoercionConfig(
+          type, config -> config.setCoercion(CoercionInputShape.EmptyString, CoercionAction.Fail));
+    }
+    return builder
         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
         .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
         .enable(
@@ -131,10 +146,6 @@ public final class JacksonCodec implements PayloadCodec {
         .disable(
             DateTimeFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE,
             DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS)
-        // It would be null.
-        .withCoercionConfig(
-            UUID.class,
-            uuid -> uuid.setCoercion(CoercionInputShape.EmptyString, CoercionAction.Fail))
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .annotationIntrospector(new PrimitivesAreRequired())
         .addModules(
@@ -222,19 +233,47 @@ public final class JacksonCodec implements PayloadCodec {
   /**
    * Refuses what Jackson has no way to make: an interface or an abstract class without type
    * information, a class without a constructor that it can call. It reads an empty object, which
-   * any other type may refuse.
+   * any other type may refuse. Refuses a data class of Kotlin, too, whose values it would lose.
    */
   @Override
   public void requireDecodable(Class<?> type) {
     try {
       readers.get(type).readValue("{}");
     } catch (InvalidDefinitionException e) {
-      throw new IllegalArgumentException(
-          "no payload can be decoded as %s: %s"
-              .formatted(type.getName(), DecodingAdvice.ofType(type)),
-          e);
+      throw notDecodable(type, e);
     } catch (RuntimeException | StackOverflowError itsOwnAffair) {
       // It can be made, though not from this.
+    }
+    if (losesValues(type)) {
+      throw notDecodable(type, null);
+    }
+  }
+
+  private static IllegalArgumentException notDecodable(Class<?> type, @Nullable Exception cause) {
+    return new IllegalArgumentException(
+        "no payload can be decoded as %s: %s"
+            .formatted(type.getName(), DecodingAdvice.ofType(type)),
+        cause);
+  }
+
+  /**
+   * Whether Jackson makes a data class by its constructor without parameters, which is there if all
+   * of them have defaults, and has no way to set the values behind that: a {@code val} has no
+   * setter. Each payload would be read as the defaults, and nothing would tell.
+   */
+  private boolean losesValues(Class<?> type) {
+    var values = KotlinClasses.components(type);
+    if (values == 0) {
+      return false;
+    }
+    try {
+      var reads =
+          mapper._deserializationContext().findRootValueDeserializer(mapper.constructType(type));
+      return reads instanceof BeanDeserializerBase bean
+          && !bean.getValueInstantiator().canCreateFromObjectWith()
+          && bean.getPropertyCount() < values;
+    } catch (JacksonException itsOwnAffair) {
+      return false;
     }
   }
 

@@ -2,27 +2,35 @@ package org.pgonce.jackson;
 
 import static org.assertj.core.api.Assertions.as;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.INTEGER;
 
-import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonProperty;
-import com.fasterxml.jackson.annotation.JsonSubTypes;
-import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import java.io.File;
 import java.math.BigDecimal;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.URL;
+import java.nio.charset.Charset;
+import java.nio.file.Path;
 import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.Month;
 import java.time.Year;
+import java.time.ZoneId;
 import java.time.ZonedDateTime;
+import java.util.Currency;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TimeZone;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,29 +41,24 @@ import org.pgonce.Mode;
 import org.pgonce.PayloadRules;
 import org.pgonce.PayloadRules.MissingFields;
 import org.pgonce.PayloadRules.UnknownFields;
-import org.pgonce.PgOnce;
 import org.pgonce.internal.handle.PayloadReader;
 import org.pgonce.spi.PayloadCodec;
 import org.pgonce.spi.PayloadCodec.UnreadablePayloadException;
-import org.postgresql.ds.PGSimpleDataSource;
 
 /**
  * What both codecs do.
  *
  * @param <N> the library's tree
  */
-abstract class CodecContract<N> {
+abstract class CodecContract<N> extends DecodableTypesContract<N> {
 
-  private final PayloadCodec codec;
-  private final Class<N> tree;
   private final PayloadReader<N> reader;
 
   /**
    * @param codec with its standard settings
    */
   CodecContract(PayloadCodec codec, Class<N> tree) {
-    this.codec = codec;
-    this.tree = tree;
+    super(codec, tree);
     var rules = PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, tree, payload -> payload);
     this.reader =
         new PayloadReader<>(
@@ -357,126 +360,42 @@ abstract class CodecContract<N> {
         .hasMessageContaining(".id");
   }
 
-  interface Shape {}
-
-  abstract static class Animal {}
-
-  static final class Unmakeable {
-    final String name;
-
-    Unmakeable(String name, int age) {
-      this.name = name + age;
-    }
+  @ParameterizedTest
+  @ValueSource(
+      classes = {
+        Currency.class,
+        TimeZone.class,
+        Charset.class,
+        Pattern.class,
+        URL.class,
+        File.class,
+        InetAddress.class,
+        InetSocketAddress.class,
+        Class.class,
+        ZoneId.class,
+        Duration.class,
+        BigDecimal.class,
+        Colour.class
+      })
+  void h20_anEmptyTextIsNoValueOfATypeThatHasNone(Class<?> type) {
+    assertThatThrownBy(() -> codec.decode("[\"\"]", type.arrayType()))
+        .isInstanceOf(UnreadablePayloadException.class)
+        .hasMessageContaining("[0]");
   }
 
-  /** Has no names of parameters, as those of Kotlin. */
-  @kotlin.Metadata
-  static final class KotlinData {
-    final String name;
-
-    KotlinData(String name, int age) {
-      this.name = name + age;
-    }
+  @ParameterizedTest
+  @ValueSource(classes = {URI.class, Locale.class, String.class, byte[].class})
+  void h20_anEmptyTextIsAValueOfATypeThatHasOne(Class<?> type) throws Exception {
+    assertThat((Object[]) codec.decode("[\"\"]", type.arrayType())).doesNotContainNull().hasSize(1);
   }
 
-  @JsonTypeInfo(use = JsonTypeInfo.Id.NAME)
-  @JsonSubTypes(@JsonSubTypes.Type(value = Circle.class, name = "circle"))
-  sealed interface Typed {}
-
-  record Circle(int radius) implements Typed {}
-
-  record Refusing(String name) {
-    Refusing {
-      if (name == null) {
-        throw new IllegalArgumentException("it has none");
-      }
-    }
-  }
-
-  static final class Bean {
-    private String name = "";
-
-    public String getName() {
-      return name;
-    }
-
-    public void setName(String name) {
-      this.name = name;
-    }
-  }
-
-  static final class Created {
-    final String name;
-
-    private Created(String name) {
-      this.name = name;
-    }
-
-    @JsonCreator
-    static Created of(@JsonProperty("name") String name) {
-      return new Created(name);
-    }
-  }
-
+  /** For Jackson 2 it is the empty path. */
   @Test
-  void h57_aTypeThatNothingCanBeDecodedAsIsRefusedWhereItIsListenedTo() {
-    var pgonce = PgOnce.builder(new PGSimpleDataSource()).codec(codec).build();
-    for (var type : List.of(Shape.class, Animal.class, Unmakeable.class, Runnable.class)) {
-      assertThatThrownBy(() -> pgonce.listen(Channel.of("a", type), (one, tx) -> {}))
-          .as(type.getName())
-          .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageContaining("channel a: no payload can be decoded as " + type.getName())
-          .hasMessageContainingAll(": it ", "record");
-    }
-  }
-
-  @Test
-  void h57_forAClassOfKotlinItsModuleIsNamed() {
-    assertThatThrownBy(() -> codec.requireDecodable(KotlinData.class))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("jackson-module-kotlin");
-  }
-
-  @Test
-  void h57_theUpcastersTypesAreLookedAtToo() {
-    var rules = PayloadRules.DEFAULT.withVersion(2).withUpcaster(1, Shape.class, one -> one);
-    var channel =
-        Channel.of(
-            "a", Article.class, Mode.EXACTLY_ONCE, ChannelOptions.DEFAULT.withPayload(rules));
-    var pgonce = PgOnce.builder(new PGSimpleDataSource()).codec(codec).build();
-    assertThatThrownBy(() -> pgonce.listen(channel, (one, tx) -> {}))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("no payload can be decoded as " + Shape.class.getName());
-  }
-
-  @Test
-  void h57_othersAreTaken() {
-    for (var type :
-        List.of(
-            Article.class,
-            All.class,
-            Dated.class,
-            Colour.class,
-            Bean.class,
-            Created.class,
-            Typed.class,
-            Refusing.class,
-            String.class,
-            Integer.class,
-            int.class,
-            BigDecimal.class,
-            Instant.class,
-            Boolean.class,
-            Map.class,
-            List.class,
-            Object.class,
-            int[].class,
-            Article[].class,
-            byte[].class,
-            tree)) {
-      assertThatCode(() -> codec.requireDecodable(type))
-          .as(type.getName())
-          .doesNotThrowAnyException();
+  void h20_anEmptyTextIsNoPathThatIsNull() {
+    try {
+      assertThat(codec.decode("[\"\"]", Path[].class)).doesNotContainNull();
+    } catch (UnreadablePayloadException ofJackson3) {
+      assertThat(ofJackson3).hasMessageContaining("[0]");
     }
   }
 }

@@ -7,6 +7,7 @@ import org.assertj.core.api.Assertions.assertThatThrownBy
 import org.awaitility.Awaitility.await
 import org.junit.jupiter.api.BeforeEach
 import org.junit.jupiter.api.Test
+import org.pgonce.jackson.JacksonCodec
 import org.pgonce.test.PgOnceTest
 import org.pgonce.test.PgOnceTester
 import org.pgonce.triggers.TriggerChannel
@@ -107,6 +108,17 @@ class SignUpsTest {
     pgonce.execute("insert into greeting values (8, null, 'de')")
     assertThatThrownBy { pgonce.drain(rows) { _, _ -> } }.hasMessageContaining(".email")
     pgonce.assertThat().hasDeadLetter(rows)
+  }
+
+  data class Preferences(val language: String = "en", val news: Boolean = false)
+
+  /** It has a constructor without parameters, too, by which its values would be lost. */
+  @Test
+  fun aDataClassWhoseParametersAllHaveDefaultsIsTaken() {
+    val codec = JacksonCodec()
+    codec.requireDecodable(Preferences::class.java)
+    val read = codec.decode("""{"language": "de"}""", Preferences::class.java)
+    assertThat(read).isEqualTo(Preferences("de"))
   }
 
   @Test
