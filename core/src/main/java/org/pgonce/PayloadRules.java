@@ -107,7 +107,11 @@ public record PayloadRules(
     FAIL
   }
 
-  /** What becomes of a payload that lacks a field of its type. Null is no missing field. */
+  /**
+   * What becomes of a payload that lacks a field of a record, or of what has a
+   * {@code @JsonCreator}. Null is no missing field. In a class with setters, a missing field always
+   * leaves what the constructor has set: null, 0 or false by default.
+   */
   public enum MissingFields {
     /** The field is null. A primitive cannot be: the notification becomes a dead letter. */
     NULL,
