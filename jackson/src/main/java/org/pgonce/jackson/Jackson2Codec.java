@@ -131,6 +131,8 @@ public final class Jackson2Codec implements PayloadCodec {
             SerializationFeature.WRITE_DATES_AS_TIMESTAMPS,
             SerializationFeature.WRITE_DURATIONS_AS_TIMESTAMPS)
         .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+        // A blank one would be null, though an empty one is refused by that.
+        .withCoercionConfigDefaults(config -> config.setAcceptBlankAsEmpty(false))
         .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
         // What Jackson 3 does by default, so that both read and write the same.
         .enable(DeserializationFeature.READ_ENUMS_USING_TO_STRING)

@@ -140,6 +140,8 @@ public final class JacksonCodec implements PayloadCodec {
             DeserializationFeature.ACCEPT_FLOAT_AS_INT,
             DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
         .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+        // A blank one would be null, though an empty one is refused by that.
+        .withCoercionConfigDefaults(config -> config.setAcceptBlankAsEmpty(false))
         .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
         .enable(EnumFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
         .enable(DateTimeFeature.WRITE_DATES_WITH_ZONE_ID)

@@ -384,6 +384,14 @@ abstract class CodecContract<N> extends DecodableTypesContract<N> {
   }
 
   @ParameterizedTest
+  @ValueSource(classes = {BigDecimal.class, Long.class, Double.class, Boolean.class, UUID.class})
+  void h20_aBlankTextIsNoNumber(Class<?> type) {
+    assertThatThrownBy(() -> codec.decode("[\" \"]", type.arrayType()))
+        .isInstanceOf(UnreadablePayloadException.class)
+        .hasMessageContaining("[0]");
+  }
+
+  @ParameterizedTest
   @ValueSource(classes = {URI.class, Locale.class, String.class, byte[].class})
   void h20_anEmptyTextIsAValueOfATypeThatHasOne(Class<?> type) throws Exception {
     assertThat((Object[]) codec.decode("[\"\"]", type.arrayType())).doesNotContainNull().hasSize(1);
