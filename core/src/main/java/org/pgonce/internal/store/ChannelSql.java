@@ -18,8 +18,8 @@ public final class ChannelSql {
   private ChannelSql() {}
 
   /**
-   * Installs channels and what feeds them, in a database that has the schema. The channels first:
-   * for their rows nobody shall wait who has locked a table.
+   * Installs channels and what feeds them, in a database that has the schema. The channels come
+   * first, so that no wait for their rows comes behind the lock of a table.
    */
   public static String installWithFeeds(List<Channel<?>> channels) {
     var feeds = feeds(channels);
