@@ -7,8 +7,8 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 SET ROLE pgonce_owner;
 
 -- Keeps all writers from storing until the caller's transaction ends, for what must not miss a row that is about to be committed. Writers queue
--- behind the wait, so each try is short (1.75 s at most, the last one 2.7 s: an autovacuum gives way after deadlock_timeout, 1 s by default), and
--- lets them pass when it fails. After 17 s in all it gives up. A caller with a shorter lock_timeout, or one that keeps a user's table locked, has one try.
+-- behind the wait, so each try is short (1.75 s at most), and lets them pass when it fails. After 16 s in all it gives up. A caller with a
+-- shorter lock_timeout, or one that keeps a user's table locked, has one try. The second lock is waited for for less than deadlock_timeout.
 -- A caller that does not go on for 5 s, then or later, loses its session: all writers wait for it.
 CREATE OR REPLACE FUNCTION pgonce_private.hold_writers(purpose text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -33,14 +33,14 @@ BEGIN
     BEGIN
       PERFORM set_config('lock_timeout', waits[try] || 'ms', true);
       LOCK TABLE pgonce.notification IN SHARE ROW EXCLUSIVE MODE;
-      PERFORM set_config('lock_timeout', CASE WHEN try = 10 THEN 1200 ELSE least(waits[try], 250) END || 'ms', true);
+      PERFORM set_config('lock_timeout', least(waits[try], 250) || 'ms', true);
       LOCK TABLE pgonce.scheduled IN SHARE ROW EXCLUSIVE MODE;
       PERFORM set_config('lock_timeout', set_before, true);
       RETURN;
     EXCEPTION WHEN lock_not_available THEN NULL; -- its locks are free again
     END;
   END LOOP;
-  RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: transactions that have published or settled something were open all the time (the oldest in pg_stat_activity by xact_start); try again when they have ended',
+  RAISE EXCEPTION 'pgonce: cannot % now, nothing was changed: transactions that have published or settled something were open all the time (the oldest in pg_stat_activity by xact_start, a VACUUM of pgonce.notification or pgonce.scheduled included); try again when they have ended',
     purpose USING ERRCODE = 'lock_not_available';
 END
 $$;

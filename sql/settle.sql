@@ -103,7 +103,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   INSERT INTO pgonce.dead_letter (subscription_id, id, attempts, created_at, reason, error, payload, delivery_key, order_key, context, stamp)
-  SELECT t.subscription_id, t.id, bury.attempts, t.created_at, bury.reason, coalesce(bury.error, t.last_error), t.payload, t.delivery_key, t.order_key, t.context, t.stamp
+  SELECT t.subscription_id, t.id, bury.attempts, t.created_at, bury.reason, coalesce(bury.error, t.last_error, 'nothing is known of why'), t.payload, t.delivery_key, t.order_key, t.context, t.stamp
     FROM pgonce_private.take_out(subscription, bury.id, expected_attempts, expected_token) t;
   RETURN FOUND;
 END

@@ -39,7 +39,7 @@ BEGIN
       RAISE EXCEPTION 'pgonce: not uninstalled, nothing was changed: what is not pgonce''s depends on schema pgonce, and would be dropped with it: %. Drop that yourself, or have it do without, and try again',
         dependents USING ERRCODE = 'dependent_objects_still_exist';
     END IF;
-    IF refuses_loss THEN
+    IF refuses_loss AND to_regprocedure('pgonce_private.refuse_waiting(text, text, bigint)') IS NOT NULL THEN
       PERFORM pgonce_private.refuse_waiting(NULL, NULL, 0); -- before anybody has to wait
     END IF;
     BEGIN
@@ -54,7 +54,7 @@ BEGIN
       LOOP
         EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', watched);
       END LOOP;
-      IF refuses_loss THEN
+      IF refuses_loss AND to_regprocedure('pgonce.refuse_loss(text, text, bigint)') IS NOT NULL THEN
         PERFORM pgonce.refuse_loss(NULL);
       END IF;
       DROP SCHEMA IF EXISTS pgonce, pgonce_private, pgonce_triggers CASCADE;

@@ -51,8 +51,7 @@ final class Store {
       """;
 
   // All that is stored becomes older, so that each row keeps its delay. A key whose notification
-  // was
-  // cancelled or discarded has 'infinity' until housekeeping begins its time: here that begins now.
+  // was cancelled or discarded has 'infinity' until housekeeping begins its time: here that is now.
   private static final List<String> ADVANCE =
       List.of(
           "UPDATE pgonce.notification SET created_at = created_at - ?::interval WHERE subscription_id <> 0",

@@ -180,7 +180,7 @@ public final class Triggers {
   /**
    * Removes the same, in short transactions of its own: first the triggers, one by one, then the
    * channels, fifty at a time. No writer or reader of a table waits for longer than 2 s in a try
-   * for a trigger, and no one who stores something longer than 2.7 s in one for channels; then come
+   * for a trigger, and no one who stores something longer than 2.5 s in one for channels; then come
    * the commit and, between two tries, a pause in which they pass. If it fails half-way, what was
    * dropped stays dropped, a channel whose trigger is gone stores nothing new, and dropping again
    * goes on where it stopped. Channels that are installed again after their triggers were dropped
@@ -188,7 +188,7 @@ public final class Triggers {
    *
    * @throws PgOnceException if a table is in use for some 6 s, and by whom
    * @throws SQLException also if a channel is installed again meanwhile (SQLState 2BP01), or if
-   *     transactions that store something leave no moment free for some 17 s (55P03)
+   *     transactions that store something leave no moment free for some 16 s (55P03)
    */
   public static void drop(DataSource dataSource, TriggerChannel<?>... channels)
       throws SQLException {

@@ -41,7 +41,7 @@ class BusyTablesTest {
   // What is stated: 1.5 s behind a lock that is waited for, 0.5 s for what is done with it.
   private static final Duration INSTALLING = Duration.ofSeconds(2);
   // One statement of a writer may meet both, one after the other: its table, and the store.
-  private static final Duration DROPPING = INSTALLING.plusMillis(2700);
+  private static final Duration DROPPING = INSTALLING.plusMillis(2500);
   private static final Duration TOGETHER = Duration.ofMillis(800);
   // The commit, and a machine that does other things as well.
   private static final Duration SLACK = Duration.ofSeconds(2);

@@ -2,7 +2,7 @@ package org.pgonce.triggers;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import java.sql.SQLException;
@@ -164,29 +164,40 @@ class DatabaseSettingsTest {
     defaults.set(database);
     PgOnce.using(database.dataSource()).install(PUBLISHED);
     for (var way : List.of(Migration.of(PUBLISHED), Migration.ofSchema())) {
-      try (var writer = database.dataSource().getConnection()) {
-        writer.setAutoCommit(false);
-        PgOnce.using(database.dataSource()).publisher().publish(writer, PUBLISHED, "open");
-        var back =
-            new FutureTask<>(
-                () -> {
-                  database.execute(way.down());
-                  return way;
-                });
-        new Thread(back).start();
-        await()
-            .atMost(BOUND)
-            .until(
-                () ->
-                    back.isDone()
-                        || database.queryLong(
-                                "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
-                            == 1);
-        writer.commit();
-        assertThatThrownBy(() -> back.get(60, SECONDS))
-            .hasMessageContaining("still holds notifications: 1 waiting");
-      }
-      database.execute("delete from pgonce.notification");
+      // Where the writer was too slow for its patience, it is tried again.
+      await()
+          .atMost(BOUND)
+          .untilAsserted(
+              () ->
+                  assertThat(failureBesideAWriter(database, way))
+                      .contains("still holds notifications: 1 waiting"));
+    }
+  }
+
+  private static String failureBesideAWriter(TestDatabase database, Migration way)
+      throws Exception {
+    database.execute("delete from pgonce.notification");
+    try (var writer = database.dataSource().getConnection()) {
+      writer.setAutoCommit(false);
+      PgOnce.using(database.dataSource()).publisher().publish(writer, PUBLISHED, "open");
+      var back =
+          new FutureTask<>(
+              () -> {
+                database.execute(way.down());
+                return way;
+              });
+      new Thread(back).start();
+      await()
+          .atMost(BOUND)
+          .pollInterval(Duration.ofMillis(5))
+          .until(
+              () ->
+                  back.isDone()
+                      || database.queryLong(
+                              "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+                          == 1);
+      writer.commit();
+      return catchThrowable(() -> back.get(60, SECONDS)).getMessage();
     }
   }
 

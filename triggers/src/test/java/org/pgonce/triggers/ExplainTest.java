@@ -105,10 +105,8 @@ class ExplainTest {
             "NOT_STORED: table public.author has no trigger of the channel: it is on table public.author_old");
     var advice =
         database.queryString("select advice from pgonce.explain('%s')".formatted(ADDED.name()));
-    assertThat(advice)
-        .startsWith(
-            "BEGIN; SET LOCAL lock_timeout = '800ms'; LOCK TABLE ONLY public.author_old ") // it is
-        // partitioned
+    assertThat(advice) // it is partitioned
+        .startsWith("BEGIN; SET LOCAL lock_timeout = '800ms'; LOCK TABLE ONLY public.author_old ")
         .contains("; then install the channel again, ");
     database.execute(advice.substring(0, advice.indexOf("; then install ")));
     PgOnce.using(database.dataSource()).install(ADDED);

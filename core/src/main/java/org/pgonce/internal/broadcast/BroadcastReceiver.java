@@ -33,9 +33,6 @@ public final class BroadcastReceiver implements PollTarget {
 
   private static final Logger LOG = LoggerFactory.getLogger(BroadcastReceiver.class);
 
-  // No other process takes a broadcast over. The server notices within a second that the connection
-  // of a handler that was cut off is closed (PoolSettings.CLIENT_CHECK).
-
   // What may wait for a handler; what comes beyond is dropped, and said.
   private static final int MAX_WAITING = 10_000;
   private static final int MAX_WAITING_MEBI = 64;
@@ -151,6 +148,8 @@ public final class BroadcastReceiver implements PollTarget {
             "broadcast " + message.id() + " of channel " + subscribed.label(),
             origin,
             subscribed.options().handlerTimeout(),
+            // No other process takes a broadcast over. The server notices within a second that the
+            // connection of a handler that was cut off is closed (PoolSettings.CLIENT_CHECK).
             null);
     try (transaction) {
       if (!slot.begin(cause -> cutOff(transaction, cause))) {

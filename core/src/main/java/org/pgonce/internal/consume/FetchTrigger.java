@@ -279,6 +279,10 @@ final class FetchTrigger {
     }
     timerAt = NEVER;
     var now = now();
+    if (now < restUntil) {
+      plan(); // what it was planned for, later
+      return;
+    }
     if (now >= answerAt) {
       answerAt = NEVER;
       newWanted = true;
@@ -290,7 +294,7 @@ final class FetchTrigger {
     wholeAt = now >= wholeAt ? NEVER : wholeAt;
     if (!isNobodyClaiming(now)) {
       newWanted |= isBehind; // a claim of a scheduled row tells of no new ones
-    } else if (now >= restUntil && (isBehind || isWanted())) {
+    } else if (isBehind || isWanted()) {
       begin.run();
     }
     plan();

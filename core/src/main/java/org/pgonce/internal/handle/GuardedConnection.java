@@ -132,14 +132,7 @@ public final class GuardedConnection {
         next.addTo(message);
       }
     }
-    try {
-      send(message);
-    } catch (SQLException e) {
-      if (commits && next != null) {
-        next.undone();
-      }
-      throw e;
-    }
+    send(message);
     if (!commits || next == null) {
       real.commit(); // sends nothing if that is done, but a pool around the driver takes note
     } else if (toRestore != null) {

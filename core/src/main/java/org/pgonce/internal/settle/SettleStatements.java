@@ -68,8 +68,9 @@ final class SettleStatements {
         : null;
   }
 
-  /** Makes it a dead letter; false if the row is not there with the claim's attempts. */
   /**
+   * Makes it a dead letter; false if the row is not there with the claim's attempts.
+   *
    * @param error null for the row's last one
    */
   static boolean bury(

@@ -216,7 +216,7 @@ class ClaimCursorTest {
 
   /** A row that was committed late, behind a cursor that had passed its id. */
   @Test
-  void h82_aLookInVainIsFollowedByOneAtTheWhole() {
+  void h82_aLookThatFindsNothingIsFollowedByOneAtTheWhole() {
     cursor.ended(whole(), 7);
     assertThat(cursor.untilWhole()).isNull();
 

@@ -22,6 +22,9 @@ import org.pgonce.PgOnceException;
  */
 final class BoundedLock {
 
+  /** How long a script waits for an installation beside it, when no writer waits for the script. */
+  static final int LONGEST_LOCK_MS = 10_000;
+
   /** How long one try makes writers wait for the lock at most. */
   static final int LONGEST_WAIT_MS = 1500;
 

@@ -41,22 +41,30 @@ public final class ChannelMigration {
    * the next one.
    *
    * @param rows of pgonce's tables
+   * @param holdsWriters whether its rows' part keeps the writers of all channels waiting: then it
+   *     comes last of these
    * @param functions and locks of pgonce's own
    * @param tables what needs the lock of a table
    * @param tablesBack comes first on the way back
    * @param rowsBack keeps the writers of all channels waiting
    */
   private record Parts(
-      String rows, String functions, String tables, String tablesBack, String rowsBack) {
+      String rows,
+      boolean holdsWriters,
+      String functions,
+      String tables,
+      String tablesBack,
+      String rowsBack) {
 
-    static final Parts NONE = new Parts("", "", "", "", "");
+    static final Parts NONE = new Parts("", false, "", "", "", "");
 
     static Migration joined(List<Parts> all) {
       var back = new ArrayList<>(all);
       Collections.reverse(back);
       var down = join(back, Parts::tablesBack) + join(back, Parts::rowsBack);
+      var ordered = all.stream().sorted(Comparator.comparing(Parts::holdsWriters)).toList();
       return new Migration(
-          join(all, Parts::rows) + join(all, Parts::functions) + join(all, Parts::tables),
+          join(ordered, Parts::rows) + join(all, Parts::functions) + join(all, Parts::tables),
           down.isEmpty() ? "" : SEES_ALL + down);
     }
 
@@ -101,6 +109,7 @@ public final class ChannelMigration {
                 channel ->
                     new Parts(
                         ChannelSql.install(channel),
+                        false,
                         channel.feed().migration(channel, feeds),
                         "",
                         dropTables(channel, BoundedLock.inScriptMs(feeds)),
@@ -177,8 +186,8 @@ public final class ChannelMigration {
       return Parts.NONE;
     }
     return former == null
-        ? new Parts(row.up(null), "", "", dropTables(channel, 0), shortly(dropRow(channel)))
-        : new Parts(row.up(former), "", "", "", shortly(row.down(former)));
+        ? new Parts(row.up(null), false, "", "", dropTables(channel, 0), shortly(dropRow(channel)))
+        : new Parts(row.up(former), row.changesMode(former), "", "", "", shortly(row.down(former)));
   }
 
   private Parts make() throws SQLException {
@@ -198,12 +207,14 @@ public final class ChannelMigration {
       return Parts.NONE;
     }
     var isNew = former == null && state.function() == null;
+    var holdsWriters = row.changesMode(former);
     return new Parts(
         row.isAsDefined() ? "" : row.up(former),
-        steps.functionScript(),
-        // A change to BROADCAST keeps the writers of all channels waiting from then on.
+        holdsWriters,
+        steps.functionScript(
+            holdsWriters ? BoundedLock.LONGEST_TOGETHER_MS : BoundedLock.LONGEST_LOCK_MS),
         steps.tableScript(
-            row.changesMode(former) ? Math.min(waitMs, BoundedLock.LONGEST_TOGETHER_MS) : waitMs),
+            holdsWriters ? Math.min(waitMs, BoundedLock.LONGEST_TOGETHER_MS) : waitMs),
         isNew ? dropTables(channel, waitMs) : tablesBack(steps, state, table),
         row.isAsDefined() ? "" : shortly(former == null ? dropRow(channel) : row.down(former)));
   }
@@ -217,7 +228,7 @@ public final class ChannelMigration {
       return back;
     }
     return back
-        + Installer.lockScript(channel.name())
+        + Installer.lockScript(channel.name(), BoundedLock.LONGEST_LOCK_MS)
         + (state.function() == null
             ? dropFunction(channel, waitMs)
             : new FormerTriggers(connection, state, table.name()).restored(waitMs));

@@ -28,11 +28,11 @@ public final class Installer {
       DECLARE
         before constant pg_catalog.text := pg_catalog.current_setting('lock_timeout');
       BEGIN
-        PERFORM pg_catalog.set_config('lock_timeout', '10s', true);
+        PERFORM pg_catalog.set_config('lock_timeout', '%s ms', true);
         PERFORM pg_catalog.pg_advisory_xact_lock(%s);
         PERFORM pg_catalog.set_config('lock_timeout', before, true);
       EXCEPTION WHEN lock_not_available THEN
-        RAISE EXCEPTION 'pgonce cannot change the triggers of channel %s in database %%, nothing was changed: another installation there has not ended within 10 s; run this again when its transaction has ended (pg_locks shows it, locktype advisory)',
+        RAISE EXCEPTION 'pgonce cannot change the triggers of channel %s in database %%, nothing was changed: another installation there has not ended within %s ms; run this again when its transaction has ended (pg_locks shows it, locktype advisory)',
           pg_catalog.current_database() USING ERRCODE = 'lock_not_available';
       END
       $$;
@@ -51,9 +51,9 @@ public final class Installer {
     this.capture = capture;
   }
 
-  /** What {@link #lock} does, as a script, which waits for no longer than 10 s. */
-  static String lockScript(String channel) {
-    return LOCK_SCRIPT.formatted(lockKey(), channel);
+  /** What {@link #lock} does, as a script, which waits for a bounded time. */
+  static String lockScript(String channel, int waitMs) {
+    return LOCK_SCRIPT.formatted(waitMs, lockKey(), channel, waitMs);
   }
 
   /** One for all channels of a database: "pgonce" in ASCII, and 1. */

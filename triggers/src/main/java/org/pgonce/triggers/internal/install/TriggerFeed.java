@@ -91,7 +91,8 @@ public final class TriggerFeed implements ChannelFeed {
               .formatted(channel.name(), capture.table(), depends));
     }
     var steps = TriggerSteps.fromNothing(capture);
-    return steps.functionScript() + steps.tableScript(BoundedLock.inScriptMs(feeds));
+    return steps.functionScript(BoundedLock.LONGEST_LOCK_MS)
+        + steps.tableScript(BoundedLock.inScriptMs(feeds));
   }
 
   /** What of the function depends on the table's columns, as a sentence; null if nothing does. */

@@ -78,10 +78,10 @@ final class TriggerSteps {
    * function has its path pinned; the rest names what is pgonce's in full, and finds a table
    * without a schema where the session looks for it.
    */
-  String functionScript() {
+  String functionScript(int lockMs) {
     return isEmpty()
         ? ""
-        : Installer.lockScript(capture.channel())
+        : Installer.lockScript(capture.channel(), lockMs)
             + (replacesFunction() ? function() : "")
             + partitions();
   }
