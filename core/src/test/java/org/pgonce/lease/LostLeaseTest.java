@@ -133,6 +133,7 @@ class LostLeaseTest {
         .start();
     publish();
     stage.awaitNothingWaits();
+    stage.awaitSoon(() -> !handled.isEmpty()); // it is told behind the commit
     assertThat(handled).containsExactly(2);
     assertThat(stage.database.queryString("select string_agg(note, ' ') from effect"))
         .isEqualTo("attempt 2");
