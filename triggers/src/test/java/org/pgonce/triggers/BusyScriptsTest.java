@@ -4,8 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
+import static org.pgonce.triggers.BusyTablesTest.begin;
+import static org.pgonce.triggers.BusyTablesTest.execute;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -112,18 +113,5 @@ class BusyScriptsTest {
                             "select count(*) from pg_locks where not granted and relation = '%s'::regclass"
                                 .formatted(table))
                         > 0);
-  }
-
-  private static Connection begin(TestDatabase database, String sql) throws SQLException {
-    var connection = database.dataSource().getConnection();
-    connection.setAutoCommit(false);
-    execute(connection, sql);
-    return connection;
-  }
-
-  private static void execute(Connection connection, String sql) throws SQLException {
-    try (var statement = connection.createStatement()) {
-      statement.execute(sql);
-    }
   }
 }

@@ -366,14 +366,14 @@ class BusyTablesTest {
                     > 0);
   }
 
-  private static Connection begin(TestDatabase database, String sql) throws SQLException {
+  static Connection begin(TestDatabase database, String sql) throws SQLException {
     var connection = database.dataSource().getConnection();
     connection.setAutoCommit(false);
     execute(connection, sql);
     return connection;
   }
 
-  private static void execute(Connection connection, String sql) throws SQLException {
+  static void execute(Connection connection, String sql) throws SQLException {
     try (var statement = connection.createStatement()) {
       statement.execute(sql);
     }

@@ -36,10 +36,11 @@ public final class TailCommand extends DatabaseCommand {
        ORDER BY coalesce(e.at, clock_timestamp()), e.event, e.id
       """;
 
-  /** A look reads all dead letters and retries: it takes the server 5 % of one CPU at most. */
+  /** A look reads all dead letters and retries: it shall take a twentieth of one CPU. */
   private static final int RESTS = 20;
 
   private static final Duration SHORTEST_REST = Duration.ofSeconds(1);
+  private static final Duration LONGEST_REST = Duration.ofMinutes(1);
 
   private static final String INSTALLED =
       "SELECT s.channel FROM pgonce.channel_status s WHERE s.channel = ?";
@@ -94,7 +95,9 @@ public final class TailCommand extends DatabaseCommand {
 
   static Duration restAfter(Duration look) {
     var rest = look.multipliedBy(RESTS);
-    return rest.compareTo(SHORTEST_REST) < 0 ? SHORTEST_REST : rest;
+    return rest.compareTo(SHORTEST_REST) < 0
+        ? SHORTEST_REST
+        : rest.compareTo(LONGEST_REST) > 0 ? LONGEST_REST : rest;
   }
 
   private static String line(List<? extends @Nullable Object> event) {

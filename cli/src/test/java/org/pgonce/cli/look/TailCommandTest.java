@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class TailCommandTest {
 
   @ParameterizedTest
-  @CsvSource({"PT0S,PT1S", "PT0.05S,PT1S", "PT0.1S,PT2S", "PT3S,PT1M"})
+  @CsvSource({"PT0S,PT1S", "PT0.05S,PT1S", "PT0.1S,PT2S", "PT2S,PT40S", "PT30S,PT1M"})
   void whereALookTakesLongItRestsLonger(Duration look, Duration rest) {
     assertThat(TailCommand.restAfter(look)).isEqualTo(rest);
   }
