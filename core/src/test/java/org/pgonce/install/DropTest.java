@@ -475,4 +475,21 @@ class DropTest {
           .hasMessageContaining("run it in one that is READ COMMITTED");
     }
   }
+
+  @Test
+  void h84_whoKeepsAllFromStoringLosesItsSessionWhenItDoesNothing(TestDatabase database)
+      throws Exception {
+    PgOnce.using(database.dataSource()).install(DOOMED);
+    try (var person = begin(database, "select pgonce.drop_channel('doomed')")) {
+      await()
+          .atMost(BOUND)
+          .untilAsserted(
+              () ->
+                  assertThat(
+                          database.queryLong(
+                              "select count(*) from pg_locks where relation = 'pgonce.notification'::regclass and mode = 'ShareRowExclusiveLock'"))
+                      .isZero());
+      assertThatThrownBy(person::commit).hasMessageContaining("idle-in-transaction");
+    }
+  }
 }
