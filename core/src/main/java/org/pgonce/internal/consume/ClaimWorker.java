@@ -70,7 +70,7 @@ final class ClaimWorker implements Runnable, Worker {
 
   private void work() {
     try {
-      var wait = rate == null ? Duration.ZERO : rate.enter();
+      var wait = rate == null ? Duration.ZERO : rate.takePermit();
       if (wait.isZero()) {
         permits = rate == null ? 0 : 1;
         loop.work(this);
@@ -117,7 +117,7 @@ final class ClaimWorker implements Runnable, Worker {
       return wanted;
     }
     if (permits < wanted) {
-      permits += rate.enterMore(wanted - permits);
+      permits += rate.takeKept(wanted - permits);
     }
     return Math.min(permits, wanted);
   }

@@ -15,7 +15,7 @@ import org.pgonce.internal.handle.WorkerSlots;
 import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
-import org.pgonce.internal.settle.Failure;
+import org.pgonce.internal.settle.FailedAttempt;
 import org.pgonce.internal.settle.Settlement;
 import org.pgonce.internal.settle.UnknownOutcomeException;
 import org.slf4j.Logger;
@@ -73,7 +73,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
     } catch (Throwable failure) {
       // Whatever a handler throws, Errors included, fails its attempt and not its worker.
       if (!slot.isCutOff()) {
-        settlement.failLate(claim, Failure.since(begun, failure));
+        settlement.failLate(claim, FailedAttempt.since(begun, failure));
       }
       return settlement.afterFailure();
     }
@@ -137,7 +137,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
     } else if (cause == Cause.STOP && isAtMostOnce()) {
       fail("the listener stopped before its handler returned");
     } else if (cause == Cause.STOP) {
-      settlement.release(claim);
+      settlement.endAndGiveBack(claim);
     }
   }
 
@@ -147,7 +147,7 @@ final class LeaseAttempt implements WorkerSlots.Attempt {
     }
     settlement.failLate(
         claim,
-        Failure.since(
+        FailedAttempt.since(
             begun, isAtMostOnce() ? new UnknownOutcomeException(why) : new TimeoutException(why)));
   }
 }

@@ -51,8 +51,8 @@ final class RateLimiter {
    *
    * @return zero if it has one; else how long until one is free
    */
-  Duration enter() throws SQLException {
-    if (enterMore(1) == 1) {
+  Duration takePermit() throws SQLException {
+    if (takeKept(1) == 1) {
       return Duration.ZERO;
     }
     var answer = transactions.run(this::take);
@@ -92,7 +92,7 @@ final class RateLimiter {
   }
 
   /** Takes as many permits as this process has, at most so many; returns how many. */
-  synchronized int enterMore(int most) {
+  synchronized int takeKept(int most) {
     var taken = isKept() ? Math.min(permits, most) : 0;
     permits -= taken;
     used += taken;

@@ -21,7 +21,7 @@ import org.pgonce.internal.handle.WorkerSlots.Cause;
 import org.pgonce.internal.jdbc.Failures;
 import org.pgonce.internal.jdbc.LostConnection;
 import org.pgonce.internal.jdbc.Pipeline;
-import org.pgonce.internal.settle.Failure;
+import org.pgonce.internal.settle.FailedAttempt;
 import org.pgonce.internal.settle.TransactionalSettlement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,7 +123,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
           continue;
         }
         if (isSingle() || failure instanceof PauseException) {
-          settlement.fail(session, first, guarded, Failure.since(begun, failure));
+          settlement.fail(session, first, guarded, FailedAttempt.since(begun, failure));
         } else {
           undoBatch(guarded, failure);
         }
@@ -248,7 +248,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
     } else {
       // It goes back uncounted, unless its settlement is under way, which may still be committed.
       session.closeLost();
-      settlement.release(first);
+      settlement.endAndGiveBack(first);
     }
   }
 
@@ -266,7 +266,7 @@ final class TransactionalAttempt implements WorkerSlots.Attempt {
         var timeout = loop.subscribed.options().handlerTimeout();
         settlement.failLate(
             first,
-            Failure.since(
+            FailedAttempt.since(
                 begun,
                 new TimeoutException(
                     "the handler did not return within " + timeout.toMillis() + " ms")));

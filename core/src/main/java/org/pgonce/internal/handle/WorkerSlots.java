@@ -112,7 +112,7 @@ public final class WorkerSlots {
    *
    * @return how many have not ended by themselves
    */
-  public synchronized int release() {
+  public synchronized int cutOffAll() {
     var running = List.copyOf(handling);
     for (var slot : running) {
       slot.cutOff(Objects.requireNonNull(slot.attempt), Cause.STOP);

@@ -53,7 +53,7 @@ final class Shutdown {
       idle = awaitIdle(end);
     } finally {
       if (!idle) {
-        release();
+        cutOff();
       }
       finish(System.nanoTime() + GRACE.toNanos());
     }
@@ -70,8 +70,8 @@ final class Shutdown {
   }
 
   /** A worker without a handler, such as one behind its last row, has nothing to give back. */
-  private void release() {
-    var handlers = slots.stream().mapToInt(WorkerSlots::release).sum();
+  private void cutOff() {
+    var handlers = slots.stream().mapToInt(WorkerSlots::cutOffAll).sum();
     if (handlers > 0 && interrupted.compareAndSet(false, true)) {
       LOG.warn(
           "pgonce: {} handlers still run when the time to stop is over; they are interrupted and their notifications given back",

@@ -97,7 +97,7 @@ public final class Reports {
    *
    * @param there false if the row was not as the claim has it
    */
-  void failed(boolean there, Claim claim, Verdict verdict, Failure failure) {
+  void failed(boolean there, Claim claim, Verdict verdict, FailedAttempt failure) {
     if (!there) {
       gone(claim, verdict);
       return;

@@ -115,14 +115,15 @@ public sealed class Settlement permits TransactionalSettlement {
   }
 
   /** Decides and records what the failure becomes. Returns its report, for after the commit. */
-  final Runnable record(Connection transaction, Claim claim, Failure failure) throws SQLException {
+  final Runnable record(Connection transaction, Claim claim, FailedAttempt failure)
+      throws SQLException {
     var verdict = Verdict.on(failure.cause(), claim, subscribed);
     var there = verdict.record(transaction, claim, subscribed.channel().mode(), pausing);
     return () -> reports.failed(there, claim, verdict, failure);
   }
 
   /** If the handler asks for a pause, nothing is claimed until the work has recorded it. */
-  final void heldUp(Failure failure, Runnable work) {
+  final void heldUp(FailedAttempt failure, Runnable work) {
     if (!(failure.cause() instanceof PauseException)) {
       work.run();
       return;
@@ -141,11 +142,11 @@ public sealed class Settlement permits TransactionalSettlement {
    * return. It ends the claim's session first and waits for the row, so that hardly any other claim
    * takes the row in between. If that fails too, it is as if the process had died.
    */
-  public final void failLate(Claim claim, Failure failure) {
+  public final void failLate(Claim claim, FailedAttempt failure) {
     heldUp(failure, () -> recordLate(claim, failure));
   }
 
-  private void recordLate(Claim claim, Failure failure) {
+  private void recordLate(Claim claim, FailedAttempt failure) {
     try {
       recordElsewhere(claim, failure).run();
     } catch (SQLException | RuntimeException e) {
@@ -154,7 +155,7 @@ public sealed class Settlement permits TransactionalSettlement {
         // As a failure that counts: else the row would run at once.
         recordLate(
             claim,
-            new Failure(
+            new FailedAttempt(
                 new IllegalStateException(
                     "its handler asked for a pause, which could not be recorded (may the role execute pgonce.pause?): "
                         + Failures.inWords(cause),
@@ -177,7 +178,7 @@ public sealed class Settlement permits TransactionalSettlement {
    * What cut the handler's connection may have cut the pool's others too. A pool that hands them
    * out unchecked gives another one each time.
    */
-  private Runnable recordElsewhere(Claim claim, Failure failure) throws SQLException {
+  private Runnable recordElsewhere(Claim claim, FailedAttempt failure) throws SQLException {
     for (var tries = 1; ; tries++) {
       try {
         return transactions.run(
@@ -305,7 +306,7 @@ public sealed class Settlement permits TransactionalSettlement {
    * The listener stops before the handler has returned: ends its session first, which may be in a
    * statement that keeps locks. The notification goes back uncounted, where it may run again.
    */
-  public final void release(Claim claim) {
+  public final void endAndGiveBack(Claim claim) {
     bestEffort(
         claim,
         "stays locked until the server notices that its connection is closed, or leased until its lease is over",

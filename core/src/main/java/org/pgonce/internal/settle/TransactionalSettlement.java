@@ -79,12 +79,13 @@ public final class TransactionalSettlement extends Settlement {
    * Undoes the handler's work and records the failure, in the same transaction, so that nobody
    * claims the row before its backoff is written. If that is lost, in a transaction of its own.
    */
-  public void fail(ClaimSession session, Claim claim, GuardedConnection guarded, Failure failure) {
+  public void fail(
+      ClaimSession session, Claim claim, GuardedConnection guarded, FailedAttempt failure) {
     heldUp(failure, () -> failNow(session, claim, guarded, failure));
   }
 
   private void failNow(
-      ClaimSession session, Claim claim, GuardedConnection guarded, Failure failure) {
+      ClaimSession session, Claim claim, GuardedConnection guarded, FailedAttempt failure) {
     var transaction = session.connection();
     Runnable report;
     try {

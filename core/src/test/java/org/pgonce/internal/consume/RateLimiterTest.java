@@ -57,40 +57,40 @@ class RateLimiterTest {
   @Test
   void aTurnThatWasNotNeededIsTakenByTheNext(TestDatabase database) throws Exception {
     var limiter = limiter(database, 1);
-    assertThat(limiter.enterMore(1)).isZero();
+    assertThat(limiter.takeKept(1)).isZero();
     var begun = System.nanoTime();
-    assertThat(limiter.enter()).isZero();
-    assertThat(limiter.enterMore(1)).isZero();
+    assertThat(limiter.takePermit()).isZero();
+    assertThat(limiter.takeKept(1)).isZero();
     // A claim that found nothing costs none: the rate is one of notifications.
     limiter.giveBack(1);
-    assertHadUnlessItWasLong(limiter.enterMore(1) == 1, begun, KEPT_AT_1_A_SECOND);
-    assertThat(limiter.enterMore(1)).isZero();
+    assertHadUnlessItWasLong(limiter.takeKept(1) == 1, begun, KEPT_AT_1_A_SECOND);
+    assertThat(limiter.takeKept(1)).isZero();
   }
 
   @Test
   void whoFindsNoneIsToldHowLongToWait(TestDatabase database) throws Exception {
     var limiter = limiter(database, 1);
-    assertThat(limiter.enter()).isZero();
+    assertThat(limiter.takePermit()).isZero();
     setFreeFrom(database, "4 seconds");
-    assertThat(limiter.enter())
+    assertThat(limiter.takePermit())
         .isBetween(Duration.ofMillis(500), Duration.ofSeconds(4).plusMillis(1));
     setFreeFrom(database, "-1 hour");
-    assertThat(limiter.enter()).isZero();
+    assertThat(limiter.takePermit()).isZero();
   }
 
   @Test
   void allProcessesTakeFromOne(TestDatabase database) throws Exception {
     var first = limiter(database, 1);
     var second = another(database, 1);
-    assertThat(first.enter()).isZero();
+    assertThat(first.takePermit()).isZero();
     setFreeFrom(database, "4 seconds");
-    assertThat(second.enter()).isPositive();
+    assertThat(second.takePermit()).isPositive();
   }
 
   @Test
   void whatNobodyTookIsNotSavedUp(TestDatabase database) throws Exception {
     var limiter = limiter(database, 1_000);
-    assertThat(limiter.enter()).isZero();
+    assertThat(limiter.takePermit()).isZero();
     setFreeFrom(database, "-1 hour");
     // A tenth of a second's turns and the one that is free now, however many are wanted.
     assertThat(
@@ -103,16 +103,16 @@ class RateLimiterTest {
   @Test
   void aTwentiethOfASecondIsTakenAtOnceByWhoUsesThem(TestDatabase database) throws Exception {
     var limiter = limiter(database, 100);
-    assertThat(limiter.enter()).isZero();
+    assertThat(limiter.takePermit()).isZero();
     // Nothing was used before.
-    assertThat(limiter.enterMore(1)).isZero();
+    assertThat(limiter.takeKept(1)).isZero();
     var inHand = 0;
     // On a slow machine those that were used are long ago.
     for (var tries = 0; inHand < 4 && tries < 100; tries++) {
       setFreeFrom(database, "-1 hour");
-      assertThat(limiter.enter()).isZero();
+      assertThat(limiter.takePermit()).isZero();
       useUp(limiter);
-      assertThat(limiter.enter()).isZero();
+      assertThat(limiter.takePermit()).isZero();
       inHand = useUp(limiter);
       assertThat(inHand).isLessThanOrEqualTo(4);
     }
@@ -121,7 +121,7 @@ class RateLimiterTest {
 
   private static int useUp(RateLimiter limiter) {
     var inHand = 0;
-    while (limiter.enterMore(1) == 1) {
+    while (limiter.takeKept(1) == 1) {
       inHand++;
     }
     return inHand;
@@ -135,14 +135,14 @@ class RateLimiterTest {
       limiters.add(another(database, 100));
     }
     for (var limiter : limiters) {
-      await().atMost(Duration.ofSeconds(10)).until(() -> limiter.enter().isZero());
+      await().atMost(Duration.ofSeconds(10)).until(() -> limiter.takePermit().isZero());
     }
     var had = 0;
     var begun = System.nanoTime();
     var took = 0L;
     while (took < Duration.ofSeconds(1).toNanos()) {
       for (var limiter : limiters) {
-        had += limiter.enter().isZero() ? 1 : 0;
+        had += limiter.takePermit().isZero() ? 1 : 0;
       }
       took = System.nanoTime() - begun;
     }
@@ -162,22 +162,22 @@ class RateLimiterTest {
   void turnsInHandAreKeptForATenthOfASecond(TestDatabase database) throws Exception {
     var limiter = limiter(database, 10);
     var begun = System.nanoTime();
-    assertThat(limiter.enter()).isZero();
+    assertThat(limiter.takePermit()).isZero();
     limiter.giveBack(1);
     setFreeFrom(database, "4 seconds");
-    assertHadUnlessItWasLong(limiter.enterMore(1) == 1, begun, KEPT);
+    assertHadUnlessItWasLong(limiter.takeKept(1) == 1, begun, KEPT);
     limiter.giveBack(1);
     await()
         .atMost(Duration.ofSeconds(10))
         .until(
             () -> {
-              var hadOne = limiter.enterMore(1) == 1;
+              var hadOne = limiter.takeKept(1) == 1;
               if (hadOne) {
                 limiter.giveBack(1);
               }
               return !hadOne;
             });
     setFreeFrom(database, "4 seconds"); // again, as a slow machine may have taken that long
-    assertThat(limiter.enter()).isPositive();
+    assertThat(limiter.takePermit()).isPositive();
   }
 }

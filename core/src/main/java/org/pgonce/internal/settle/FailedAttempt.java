@@ -7,10 +7,10 @@ import java.time.Duration;
  *
  * @param inHandler how long it took, by the JVM's monotonic clock
  */
-public record Failure(Throwable cause, Duration inHandler) {
+public record FailedAttempt(Throwable cause, Duration inHandler) {
 
   /** Of an attempt that began at this time, by System.nanoTime(). */
-  public static Failure since(long begun, Throwable cause) {
-    return new Failure(cause, Duration.ofNanos(System.nanoTime() - begun));
+  public static FailedAttempt since(long begun, Throwable cause) {
+    return new FailedAttempt(cause, Duration.ofNanos(System.nanoTime() - begun));
   }
 }
