@@ -119,10 +119,11 @@ public record PgOnceProperties(
    * The console's pages in the service's own web server. Needs the artifact pgonce-console and
    * Spring MVC.
    *
-   * @param enabled Whether they are there.
-   * @param path Where, below the service's own context path; without a slash at its end.
-   * @param operate Whether something can be done there. Needs Spring Security; without it the pages
-   *     are for reading, by everyone.
+   * @param enabled Whether the console's pages are there.
+   * @param path Where the console's pages are, below the service's own context path; without a
+   *     slash at its end.
+   * @param operate Whether something can be done on the console's pages. Needs Spring Security;
+   *     without it the pages are for reading, by everyone.
    * @param viewers Authorities of Spring Security, one of which a login needs in order to look.
    *     Payloads stay hidden.
    * @param operators Authorities, one of which a login needs in order to operate and to read

@@ -98,17 +98,19 @@ public final class PgOnceTemplate {
   }
 
   private <R> R inTransaction(String task, Work<R> work) {
-    var key = key();
-    if (!TransactionSynchronizationManager.isActualTransactionActive() || key == null) {
+    if (!TransactionSynchronizationManager.isActualTransactionActive()) {
       throw outside(task);
     }
     if (TransactionEnd.isBehind()) {
       throw behind(task);
     }
+    var key = key();
+    if (key == null) {
+      throw outside(task);
+    }
     var connection = DataSourceUtils.getConnection(key);
     try {
-      // Of a transaction of another data source: Spring keeps connections for as long, in
-      // autocommit.
+      // Without the starters that alone tells a connection that is not the transaction's.
       if (connection.getAutoCommit()) {
         throw outside(task);
       }
@@ -125,7 +127,9 @@ public final class PgOnceTemplate {
   /** What the transaction's connection is looked up by: the pool, or what is put around it. */
   private @Nullable DataSource key() {
     for (var bound : TransactionSynchronizationManager.getResourceMap().entrySet()) {
-      if (bound.getValue() instanceof ConnectionHolder
+      if (bound.getValue() instanceof ConnectionHolder holder
+          && !holder.isVoid()
+          && TransactionEnd.isOfTransaction(holder)
           && bound.getKey() instanceof DataSource key
           && Pools.same(key, dataSource)) {
         return key;

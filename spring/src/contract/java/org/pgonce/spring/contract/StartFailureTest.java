@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.pgonce.spring.PgOnceListener;
 import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.testkit.PgTest;
@@ -55,6 +57,23 @@ class StartFailureTest {
     assertThat(output)
         .contains("APPLICATION FAILED TO START")
         .contains("pgonce cannot start: pgonce.data-source = other is no DataSource bean")
+        .doesNotContain("Application run failed");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "pgonce.poll-interval=0s",
+        "pgonce.instance=",
+        "pgonce.stop-timeout=-1s",
+        "pgonce.start-timeout=2h"
+      })
+  void propertyThatIsOutOfBoundsIsNamed(
+      String setting, TestDatabase database, CapturedOutput output) {
+    assertThatThrownBy(() -> Service.start(database, LifecycleTest.Nothing.class, setting));
+    assertThat(output)
+        .contains("APPLICATION FAILED TO START")
+        .contains("pgonce cannot start: " + setting.substring(0, setting.indexOf('=')) + ": ")
         .doesNotContain("Application run failed");
   }
 }

@@ -54,15 +54,7 @@ class WrappedDataSourcesTest {
       })
   void s1_repositoriesAndJdbcJoinAroundThePool(Class<?> wrapper, TestDatabase database)
       throws Exception {
-    try (var service =
-        new Service(
-            database,
-            ContractApplication.start(
-                database,
-                wrapper,
-                "pool.url=" + database.jdbcUrl(),
-                "pool.user=" + database.user(),
-                "pool.password=" + database.password()))) {
+    try (var service = around(wrapper, database, Listener.class)) {
       service.publish(1, 5);
       service.awaitQuiet();
       assertThat(service.effects("repository")).isEqualTo(5);
@@ -79,10 +71,18 @@ class WrappedDataSourcesTest {
     }
   }
 
-  abstract static class Listener {
+  /** A service whose pool has something around it. */
+  static Service around(Class<?> wrapper, TestDatabase database, Class<?> listeners) {
+    return Service.start(
+        database,
+        listeners,
+        "spring.main.sources=" + wrapper.getName(),
+        "pool.url=" + database.jdbcUrl(),
+        "pool.user=" + database.user(),
+        "pool.password=" + database.password());
+  }
 
-    @Autowired Effects effects;
-    @Autowired JdbcTemplate template;
+  static class Pool {
 
     @Bean
     static HikariDataSource pool(Environment environment) {
@@ -92,6 +92,12 @@ class WrappedDataSourcesTest {
       pool.setPassword(environment.getRequiredProperty("pool.password"));
       return pool;
     }
+  }
+
+  static class Listener {
+
+    @Autowired Effects effects;
+    @Autowired JdbcTemplate template;
 
     @PgOnceListener(channel = "job")
     void handle(Job job, Notification<Job> notification) {
@@ -104,7 +110,7 @@ class WrappedDataSourcesTest {
     }
   }
 
-  static class Lazy extends Listener {
+  static class Lazy extends Pool {
     @Bean
     @Primary
     static DataSource lazy(HikariDataSource pool) {
@@ -112,7 +118,7 @@ class WrappedDataSourcesTest {
     }
   }
 
-  static class Aware extends Listener {
+  static class Aware extends Pool {
     @Bean
     @Primary
     static DataSource aware(HikariDataSource pool) {
@@ -124,7 +130,7 @@ class WrappedDataSourcesTest {
   private static final DataSource NOWHERE =
       new DriverManagerDataSource("jdbc:postgresql://127.0.0.1:1/replica", "nobody", "");
 
-  static class ReadsElsewhere extends Listener {
+  static class ReadsElsewhere extends Pool {
     @Bean
     @Primary
     static DataSource reads(HikariDataSource pool) {
@@ -134,7 +140,7 @@ class WrappedDataSourcesTest {
     }
   }
 
-  static class Routed extends Listener {
+  static class Routed extends Pool {
     @Bean
     @Primary
     static DataSource routed(HikariDataSource pool) {
@@ -181,13 +187,15 @@ class WrappedDataSourcesTest {
     }
   }
 
-  @Test
-  void h1_publishWithinATransactionOfAnotherDataSourceIsRefused(TestDatabase database)
-      throws Exception {
-    try (var service = Service.start(database, Nothing.class)) {
-      var other =
-          new DriverManagerDataSource(database.jdbcUrl(), database.user(), database.password());
-      var foreign = new TransactionTemplate(new DataSourceTransactionManager(other));
+  /** Also where a connection of the pool looks as if it had a transaction. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void h1_publishWithinATransactionOfAnotherDataSourceIsRefused(
+      boolean autoCommit, TestDatabase database) throws Exception {
+    try (var service =
+        Service.start(
+            database, Elsewhere.class, "spring.datasource.hikari.auto-commit=" + autoCommit)) {
+      var foreign = new TransactionTemplate(service.bean(DataSourceTransactionManager.class));
       assertThatThrownBy(
               () ->
                   foreign.execute(
@@ -204,6 +212,17 @@ class WrappedDataSourcesTest {
               database.queryLong(
                   "SELECT count(*) FROM pgonce.notification WHERE subscription_id <> 0"))
           .isZero();
+    }
+  }
+
+  static class Elsewhere {
+    @Bean(defaultCandidate = false)
+    static DataSourceTransactionManager elsewhere(Environment environment) {
+      return new DataSourceTransactionManager(
+          new DriverManagerDataSource(
+              environment.getRequiredProperty("spring.datasource.url"),
+              environment.getRequiredProperty("spring.datasource.username"),
+              environment.getRequiredProperty("spring.datasource.password")));
     }
   }
 

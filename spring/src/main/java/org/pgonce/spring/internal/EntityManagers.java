@@ -3,7 +3,6 @@ package org.pgonce.spring.internal;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import javax.sql.DataSource;
 import org.hibernate.SessionFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -35,7 +34,7 @@ final class EntityManagers implements JoinedResources.Finder {
 
   @Override
   public List<JoinedResource> find(
-      List<PlatformTransactionManager> managers, Set<DataSource> keys) {
+      List<PlatformTransactionManager> managers, JoinedJdbc.Keys keys) {
     var found = new ArrayList<JoinedResource>();
     var known = factories.stream().toList();
     for (var factory : known) {
@@ -50,7 +49,7 @@ final class EntityManagers implements JoinedResources.Finder {
     for (var manager : managers) {
       require(manager, known);
       if (manager instanceof JpaTransactionManager jpa && jpa.getDataSource() != null) {
-        keys.add(jpa.getDataSource());
+        keys.addManaged(jpa.getDataSource());
       }
     }
     return found;

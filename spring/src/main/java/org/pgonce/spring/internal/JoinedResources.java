@@ -1,10 +1,7 @@
 package org.pgonce.spring.internal;
 
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Set;
 import javax.sql.DataSource;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -29,7 +26,7 @@ final class JoinedResources implements SmartInitializingSingleton {
      * @param keys what Spring looks connections up by; added to
      * @throws IllegalStateException if something could not join
      */
-    List<JoinedResource> find(List<PlatformTransactionManager> managers, Set<DataSource> keys);
+    List<JoinedResource> find(List<PlatformTransactionManager> managers, JoinedJdbc.Keys keys);
   }
 
   private final ListableBeanFactory beans;
@@ -57,23 +54,21 @@ final class JoinedResources implements SmartInitializingSingleton {
   /** Not before, as what listens may be needed to make an entity manager factory. */
   @Override
   public void afterSingletonsInstantiated() {
-    Set<DataSource> keys = Collections.newSetFromMap(new IdentityHashMap<>());
+    var keys = new JoinedJdbc.Keys(ours::isSameAs);
     keys.add(ours.bean());
     keys.add(ours.pool());
-    keys.addAll(beans.getBeansOfType(DataSource.class, false, false).values());
+    beans.getBeansOfType(DataSource.class, false, false).values().forEach(keys::add);
     var candidates = managers.stream().toList();
     for (var manager : candidates) {
       if (resource(manager) instanceof DataSource dataSource) {
-        keys.add(dataSource);
+        keys.addManaged(dataSource);
       }
     }
     var found = new ArrayList<JoinedResource>();
     finders.forEach(finder -> found.addAll(finder.find(candidates, keys)));
     // JDBC first: what a session binds may ask for it.
-    var joined = new ArrayList<JoinedResource>();
-    keys.stream().filter(ours::isSameAs).forEach(key -> joined.add(new JoinedJdbc(key)));
-    joined.addAll(found);
-    all = List.copyOf(joined);
+    found.add(0, new JoinedJdbc(keys));
+    all = List.copyOf(found);
   }
 
   private static Object resource(PlatformTransactionManager manager) {

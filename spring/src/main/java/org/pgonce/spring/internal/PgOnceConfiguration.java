@@ -3,9 +3,10 @@ package org.pgonce.spring.internal;
 import jakarta.persistence.EntityManagerFactory;
 import java.time.Duration;
 import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.Channel;
 import org.pgonce.PgOnce;
-import org.pgonce.PgOnceBuilder;
 import org.pgonce.Publisher;
 import org.pgonce.operations.Operations;
 import org.pgonce.spi.HandlerInterceptor;
@@ -85,17 +86,15 @@ public class PgOnceConfiguration {
     return new JoinedTransactions(resources);
   }
 
-  /** So that PgOnceTemplate sees what is behind a commit. */
+  /** So that PgOnceTemplate sees what is not in a transaction of its own, or behind its commit. */
   @Bean
-  SmartInitializingSingleton pgOnceTransactionEnds(
-      ObjectProvider<PlatformTransactionManager> managers) {
+  SmartInitializingSingleton pgOnceTransactionEnds(ListableBeanFactory beans) {
+    // Of those for other databases too: within their transactions nothing is to be published.
     return () ->
-        managers.forEach(
-            manager -> {
-              if (manager instanceof ConfigurableTransactionManager configurable) {
-                configurable.addListener(new TransactionEnd.Witness());
-              }
-            });
+        beans
+            .getBeansOfType(ConfigurableTransactionManager.class)
+            .values()
+            .forEach(manager -> manager.addListener(new TransactionEnd.Witness()));
   }
 
   @Bean(OnlyPgOnce.NAME)
@@ -110,7 +109,13 @@ public class PgOnceConfiguration {
       ObjectProvider<HandlerInterceptor> interceptors,
       ObjectProvider<PgOnceCustomizer> customizers) {
     var builder = PgOnce.builder(ours.pool());
-    settings(builder, properties).stopTimeout(stopTimeout(properties, environment));
+    set("start-timeout", properties.startTimeout(), builder::startTimeout);
+    set("stop-timeout", stopTimeout(properties, environment), builder::stopTimeout);
+    set("poll-interval", properties.pollInterval(), builder::pollInterval);
+    set("instance", properties.instance(), builder::instance);
+    if (properties.listenAddress() != null) {
+      builder.listenAddress(properties.listenAddress().toListenAddress());
+    }
     codec.ifAvailable(builder::codec);
     observers.orderedStream().forEach(builder::observer);
     builder.interceptors(interceptors.orderedStream().toArray(HandlerInterceptor[]::new));
@@ -147,20 +152,15 @@ public class PgOnceConfiguration {
         pgonce, installation, listeners, properties, stopTimeout(properties, environment));
   }
 
-  private static PgOnceBuilder settings(PgOnceBuilder builder, PgOnceProperties properties) {
-    if (properties.startTimeout() != null) {
-      builder.startTimeout(properties.startTimeout());
+  private static <T> void set(String property, @Nullable T value, Consumer<T> setter) {
+    if (value == null) {
+      return;
     }
-    if (properties.pollInterval() != null) {
-      builder.pollInterval(properties.pollInterval());
+    try {
+      setter.accept(value);
+    } catch (IllegalArgumentException e) {
+      throw new Refusal("pgonce." + property + ": " + e.getMessage(), e);
     }
-    if (properties.instance() != null) {
-      builder.instance(properties.instance());
-    }
-    if (properties.listenAddress() != null) {
-      builder.listenAddress(properties.listenAddress().toListenAddress());
-    }
-    return builder;
   }
 
   private static Duration stopTimeout(PgOnceProperties properties, Environment environment) {
