@@ -6,9 +6,14 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
+-- How many characters a context has as JSON, without the spaces that PostgreSQL prints: as Java counts.
+CREATE OR REPLACE FUNCTION pgonce_private.context_size(context jsonb) RETURNS integer
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT (length(context::text) - 2 * (SELECT count(*) FROM jsonb_object_keys(context)) + 1)::integer $$;
+
 -- The context that the setting pgonce.context holds: a JSON object whose values are texts. It can be set by hand: numbers and booleans count as their
--- text, since filters compare texts. Anything else (null, nested values, no object) counts as no context: a writer never fails by it. Strict, as
--- read_depth is: the views of channels have both in their columns' defaults, and most writers have set neither.
+-- text, since filters compare texts. Anything else (null, nested values, no object, more than 10,000 characters) counts as no context: a writer never
+-- fails by it. Strict, as read_depth is: the views of channels have both in their columns' defaults, and most writers have set neither.
 CREATE OR REPLACE FUNCTION pgonce.read_context(given text) RETURNS jsonb
 LANGUAGE plpgsql STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -28,8 +33,11 @@ BEGIN
       RETURN NULL;
     END IF;
     context := (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each_text(context) AS e (key, value));
+  ELSIF length(given) <= 10000 THEN
+    RETURN context;
   END IF;
-  RETURN context;
+  -- A number can have many more digits than characters: 1e131000. Each claim would carry them all to the listener.
+  RETURN CASE WHEN pgonce_private.context_size(context) <= 10000 THEN context END;
 EXCEPTION WHEN OTHERS THEN
   RETURN NULL;
 END
@@ -72,8 +80,7 @@ BEGIN
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
   added := coalesce(writer_context, '{}') || (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each_text(own) AS e (key, value));
-  -- Without the spaces that PostgreSQL prints: as Java counts.
-  size := length(added::text) - 2 * (SELECT count(*) FROM jsonb_object_keys(added)) + 1;
+  size := pgonce_private.context_size(added);
   IF size > 10000 THEN
     RAISE EXCEPTION 'pgonce: with that of its transaction the context of a message has % characters as JSON, and 10000 is the most: it goes with the notification; put less into it',
       size USING ERRCODE = 'program_limit_exceeded';

@@ -87,6 +87,15 @@ BEGIN
 END
 $$;
 
+-- The error for a notification that would be due at two times.
+CREATE OR REPLACE FUNCTION pgonce_private.fail_for_two_times(channel_name text, one text, other text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  RAISE EXCEPTION 'pgonce: both % and % are given for channel "%": give one', one, other, channel_name USING ERRCODE = 'invalid_parameter_value';
+END
+$$;
+
 -- The error where a store function stands for another channel.
 CREATE OR REPLACE FUNCTION pgonce_private.fail_for_other_id(channel_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -255,6 +264,10 @@ CREATE OR REPLACE FUNCTION pgonce.publish_all(channel_name text, payloads json, 
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+  IF payloads IS NULL THEN
+    RAISE EXCEPTION 'pgonce: null was given for the payloads for channel "%": give an array, which may be empty', channel_name
+      USING ERRCODE = 'null_value_not_allowed';
+  END IF;
   RETURN QUERY SELECT s.id FROM pgonce.store(channel_name, payloads, NULL, NULL, NULL, NULL, version) AS s;
 END
 $$;
@@ -275,21 +288,27 @@ DECLARE
   contexts jsonb[];
   longest constant bigint := 31536000000000000; -- 365,000 days
   too_long boolean;
+  twice boolean;
   unknown text;
 BEGIN
-  IF json_array_length(payloads) <> json_array_length(options) THEN
-    RAISE EXCEPTION 'pgonce: % payloads and options for % of them: give each its own', json_array_length(payloads), json_array_length(options)
+  IF payloads IS NULL OR json_array_length(payloads) IS DISTINCT FROM json_array_length(options) THEN
+    RAISE EXCEPTION 'pgonce: % payloads for channel "%", and options for % of them: give each its own',
+      coalesce(json_array_length(payloads)::text, 'null'), channel_name, coalesce(json_array_length(options)::text, 'null')
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
   -- By seconds and microseconds, because an interval is multiplied by a double. What is long past would be no time that PostgreSQL has: it is due now.
   SELECT array_agg(coalesce('epoch'::timestamptz + g.due_us / 1000000 * interval '1 second' + g.due_us % 1000000 * interval '1 microsecond',
                             now + g.delay_us / 1000000 * interval '1 second' + g.delay_us % 1000000 * interval '1 microsecond') ORDER BY o.n),
          array_agg(o.delivery_key ORDER BY o.n), array_agg(o.order_key ORDER BY o.n), array_agg(o.same_payload ORDER BY o.n),
-         CASE WHEN count(o.context) > 0 THEN array_agg(o.context ORDER BY o.n) END, bool_or(o.delay_us > longest)
-    INTO due_ats, keys, order_keys, same_payload, contexts, too_long
+         CASE WHEN count(o.context) > 0 THEN array_agg(o.context ORDER BY o.n) END, bool_or(o.delay_us > longest),
+         bool_or(o.due_us IS NOT NULL AND o.delay_us IS NOT NULL)
+    INTO due_ats, keys, order_keys, same_payload, contexts, too_long, twice
     FROM ROWS FROM (json_to_recordset(options) AS (due_us bigint, delay_us bigint, delivery_key text, order_key text, same_payload boolean, context jsonb))
            WITH ORDINALITY AS o (due_us, delay_us, delivery_key, order_key, same_payload, context, n)
    CROSS JOIN LATERAL (SELECT o.due_us * (o.due_us > 0)::integer AS due_us, o.delay_us * (o.delay_us BETWEEN 0 AND longest)::integer AS delay_us) g;
+  IF twice THEN
+    PERFORM pgonce_private.fail_for_two_times(channel_name, 'due_us', 'delay_us');
+  END IF;
   IF too_long THEN
     PERFORM pgonce_private.fail_for_delay(channel_name);
   END IF;
@@ -316,7 +335,7 @@ DECLARE
 BEGIN
   IF delay IS NOT NULL THEN
     IF due_at IS NOT NULL THEN
-      RAISE EXCEPTION 'pgonce: both due_at and delay are given for channel "%": give one', channel_name USING ERRCODE = 'invalid_parameter_value';
+      PERFORM pgonce_private.fail_for_two_times(channel_name, 'due_at', 'delay');
     END IF;
     IF delay > interval '365000 days' THEN
       PERFORM pgonce_private.fail_for_delay(channel_name);

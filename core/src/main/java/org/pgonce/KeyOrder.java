@@ -18,7 +18,10 @@ public enum KeyOrder {
    */
   NONE,
 
-  /** A dead letter blocks those behind it until it is redriven or discarded. */
+  /**
+   * A dead letter blocks those behind it until it is redriven or discarded. One with reason
+   * NOT_STORABLE has no key, and blocks none.
+   */
   DEAD_LETTER_BLOCKS,
 
   /**

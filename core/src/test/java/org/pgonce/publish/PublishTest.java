@@ -15,6 +15,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.pgonce.Channel;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
@@ -66,6 +68,22 @@ class PublishTest {
       var heard = ear.unwrap(PGConnection.class).getNotifications(10_000);
       assertThat(heard).extracting("parameter").containsExactly("the end");
     }
+  }
+
+  /** A variable that is null by mistake must not lose a publication in silence. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "publish_all('orders', null) | null was given for the payloads for channel \"orders\"",
+        "publish_each('orders', null, null) | null payloads for channel \"orders\"",
+        "publish_each('orders', '[1]', null) | 1 payloads for channel \"orders\", and options for null",
+        "publish_each('orders', '[1]', '[{\"due_us\":1, \"delay_us\":1}]') | both due_us and delay_us are given"
+      },
+      quoteCharacter = '`')
+  void h01_sqlThatCannotBeMeantIsRefused(String call, String why) {
+    assertThatThrownBy(() -> stage.database.execute("select pgonce." + call))
+        .hasMessageContaining("pgonce: " + why);
   }
 
   @Test

@@ -177,6 +177,9 @@ class WriterContextTest {
           Map.of(
                   "{\"n\": 1.5, \"t\": true, \"s\": \"x\"}",
                   Map.of("n", "1.5", "t", "true", "s", "x", "a", "b"),
+                  // 10,000 characters, but for the spaces
+                  "{ \"s\" : \"" + "x".repeat(9_979) + "\" }",
+                  Map.of("s", "x".repeat(9_979), "a", "b"),
                   "{\"n\": null}",
                   Map.of("a", "b"),
                   "[1]",
@@ -346,6 +349,10 @@ class WriterContextTest {
               "{\"a\":\"\\u0000\"}",
               "[".repeat(100_000),
               "{\"a\":\"" + "x".repeat(20_000) + "\"}",
+              "{\"a\":\"" + "x".repeat(9_993) + "\"}",
+              // A number's text may have more digits than it has characters.
+              "{\"a\":1e131000}",
+              "{\"a\":1e-16000}",
               "-1",
               "1e3",
               "999999",
@@ -369,7 +376,7 @@ class WriterContextTest {
     assertThat(
             stage.database.queryLong(
                 "select count(*) from pgonce.notification where subscription_id > 0 and context is null and coalesce(stamp, 0) in (0, 7)"))
-        .isEqualTo(34);
+        .isEqualTo(40);
   }
 
   /** As whoever sets the setting by hand writes them. Filters compare texts. */

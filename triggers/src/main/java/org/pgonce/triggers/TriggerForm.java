@@ -11,6 +11,11 @@ public enum TriggerForm {
    * Once per statement, with all of its rows in a transition table: many rows cost one call and one
    * wake-up.
    *
+   * <p>Where another trigger of the table writes the same row again, PostgreSQL fires this one for
+   * the inner statement first: the older change gets the higher id, and comes last in an order per
+   * key ({@link org.pgonce.KeyOrder}). Take {@link #ROW} there, and give that other trigger a name
+   * that sorts behind {@code pgonce_}: triggers fire in the order of their names.
+   *
    * <p>Asked for on a partitioned table, it sees what statements do by the table's own name, and a
    * row that an UPDATE moves to another partition as updated. One that a MERGE moves, PostgreSQL
    * (15 to 18) does not show as that: it makes no notification, or, where the same MERGE inserts or

@@ -17,8 +17,10 @@ public enum Unstorable {
    * statement, become dead letters with reason NOT_STORABLE. Their payload is the primary key, as
    * the channel's function was made for it and as far as the channel may store it; <code>{}</code>
    * if nothing is left of it. Their error is what was wrong, but only its SQLSTATE where the
-   * message may quote the row. In {@link org.pgonce.Mode#BROADCAST}, which stores nothing, the rows
-   * are not sent, with a WARNING each.
+   * message may quote the row. They have neither an order key nor a delivery key, which may be what
+   * could not be computed: they block none behind them ({@link org.pgonce.KeyOrder}), and the next
+   * one of their delivery key is stored. In {@link org.pgonce.Mode#BROADCAST}, which stores
+   * nothing, the rows are not sent, with a WARNING each.
    *
    * <p>It costs each write that everything is computed twice, the first time in a block that
    * catches errors. An error of the storing itself, such as a deadlock over a delivery key or a

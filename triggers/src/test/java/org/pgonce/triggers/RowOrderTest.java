@@ -7,6 +7,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
@@ -104,5 +105,28 @@ class RowOrderTest {
       }
       database.execute("truncate thing");
     }
+  }
+
+  /** PostgreSQL fires a statement's triggers for the inner statement first. */
+  @ParameterizedTest
+  @CsvSource({"ROW, 1 2", "STATEMENT, 2 1"})
+  void h53_aRowThatAnotherTriggerWritesAgainTakesAFormPerRow(
+      TriggerForm form, String stored, TestDatabase database) throws Exception {
+    var options = ChannelOptions.DEFAULT.withOrder(KeyOrder.DEAD_LETTER_PASSES);
+    PgOnce.using(database.dataSource())
+        .install(changes().form(form).named("thing").options(options).build());
+    database.execute(
+        """
+        create function again() returns trigger language plpgsql as $$
+        begin update thing set n = 2 where id = new.id; return null; end $$;
+        create trigger zz_again after update on thing for each row when (new.n = 1) execute function again();
+        insert into thing values (1, 'k', 0);
+        delete from pgonce.notification where subscription_id > 0;
+        update thing set n = 1
+        """);
+    assertThat(
+            database.queryString(
+                "select string_agg(payload -> 'new' ->> 'n', ' ' order by id) from pgonce.notification where subscription_id > 0"))
+        .isEqualTo(stored);
   }
 }
