@@ -23,7 +23,7 @@ import tools.jackson.databind.json.JsonMapper;
     name = "all",
     mixinStandardHelpOptions = true,
     description = {
-      "Every benchmark with its defaults, one after the other, each on a server of its own; takes some 25 minutes.",
+      "Every benchmark with its defaults, one after the other, each on a server of its own; takes some 40 minutes.",
       "Those of transactions that are committed singly, or by few, once more with --fsync off, a table shows both; and writers on a slow disk: unless --fsync, --flush or --url is given.",
       "The last line is JSON, with the line of each."
     })
