@@ -34,6 +34,7 @@ import org.pgonce.cli.schema.RecordCommand;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Terminal;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.RefusedException;
 import org.pgonce.operations.internal.text.Printable;
 import picocli.AutoComplete.GenerateCompletion;
@@ -197,14 +198,21 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
         || failure instanceof RefusedException
         || failure instanceof PgOnceException) {
       return failed(terminal, String.valueOf(failure.getMessage()));
+    } else if (failure instanceof UsageException) {
+      print(terminal, String.valueOf(failure.getMessage()));
+      return ExitStatus.USAGE;
     }
     throw failure;
   }
 
   private static int failed(Terminal terminal, String why) {
+    print(terminal, why);
+    return ExitStatus.FAILED;
+  }
+
+  private static void print(Terminal terminal, String why) {
     var message = Printable.lines(why);
     terminal.err().println(message.startsWith("pgonce") ? message : "pgonce: " + message);
-    return ExitStatus.FAILED;
   }
 
   @Override

@@ -99,9 +99,29 @@ class ConnectionTest {
   @Test
   void aPasswordInAnArgumentIsRefused() {
     var url = url().replace("//", "//" + login.user() + ":" + login.password() + "@");
-    assertThat(cli.run("status", "--url", url).ends(1).err()).contains("holds a password");
+    assertThat(cli.run("status", "--url", url).ends(2).err()).contains("holds a password");
     url = "jdbc:" + url() + "?user=" + login.user() + "&password=" + login.password();
-    assertThat(cli.run("status", "--url", url).ends(1).err()).contains("holds a password");
+    assertThat(cli.run("status", "--url", url).ends(2).err()).contains("holds a password");
+  }
+
+  /** As scripts tell it from what has failed. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "status --url foo",
+        "status --every 0",
+        "status --statement-timeout soon",
+        "console --port 99999",
+        "dead mails --from foo",
+        "dead mails --reason FOO",
+        "dead mails --limit 0",
+        "dead mails one",
+        "redrive mails --because x",
+        "grants ann --to foo",
+        "record a.b.c.d"
+      })
+  void argumentsThatCannotBeReadEndWithTwo(String arguments) {
+    assertThat(cli.run(arguments.split(" ")).ends(2).err()).isNotEmpty();
   }
 
   /** As scripts make it where a variable is not set. */
@@ -164,7 +184,7 @@ class ConnectionTest {
       assertThat(admin.run(both(change, bounded)).ends(1).err()).contains("--statement-timeout");
       other.rollback();
     }
-    assertThat(admin.run("status", "--lock-timeout", "0").ends(1).err()).contains("between 1s and");
+    assertThat(admin.run("status", "--lock-timeout", "0").ends(2).err()).contains("between 1s and");
     assertThat(admin.run("status", "--lock-timeout", "1m", "--statement-timeout", "2h").status())
         .isZero();
     assertThat(admin.run("status", "--lock-timeout", "soon").ends(2).err())

@@ -232,7 +232,7 @@ class DoctorTest {
       other.rollback();
     }
     assertThat(cli.run("doctor", "--old=-1").ends(2).err()).contains("no duration");
-    assertThat(cli.run("doctor", "--old", "4000d").ends(1).err()).contains("between 0s and 3650d");
+    assertThat(cli.run("doctor", "--old", "4000d").ends(2).err()).contains("between 0s and 3650d");
   }
 
   /** It holds nothing back here, and its pid would be of somebody else's work. */

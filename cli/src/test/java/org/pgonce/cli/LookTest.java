@@ -209,7 +209,7 @@ class LookTest {
     assertThat(cli.run("explain").ends(3).out())
         .contains("pgonce dead mails --group")
         .contains("pgonce redrive mails --all --because 'why'");
-    assertThat(cli.run("explain", "--subscription", "default").ends(1).err())
+    assertThat(cli.run("explain", "--subscription", "default").ends(2).err())
         .contains("give the channel");
   }
 
@@ -272,12 +272,12 @@ class LookTest {
         .contains("channel \"mail\" is not installed");
     assertThat(cli.run("dead", "mails", "--subscription", "x").ends(1).err())
         .contains("with a subscription \"x\"");
-    assertThat(cli.run("dead", "mails", "--reason", "BAD_LUCK").ends(1).err())
+    assertThat(cli.run("dead", "mails", "--reason", "BAD_LUCK").ends(2).err())
         .contains("has the reason \"BAD_LUCK\"");
     var reasons =
         database.queryString(
             "select string_agg(m[1], ', ') from pg_constraint c, regexp_matches(pg_get_constraintdef(c.oid), '''([A-Z_]+)''', 'g') m where c.conrelid = 'pgonce.dead_letter'::regclass and c.contype = 'c'");
-    assertThat(cli.run("dead", "--reason", "BAD_LUCK").ends(1).err())
+    assertThat(cli.run("dead", "--reason", "BAD_LUCK").ends(2).err())
         .contains("\"BAD_LUCK\": it is one of " + reasons);
   }
 
@@ -344,7 +344,7 @@ class LookTest {
     assertThat(cli.run("dead", "--payload").ends(0).out()).contains("{\"secret\": 7}");
     var shown = cli.run("dead", "mails", "--payload", "-o", "json").ends(0).json();
     assertThat(shown.get(0).get("payload").get("secret").asInt()).isEqualTo(7);
-    assertThat(cli.run("dead", "--group", "--payload").ends(1).err()).contains("leave --group out");
+    assertThat(cli.run("dead", "--group", "--payload").ends(2).err()).contains("leave --group out");
   }
 
   @Test
@@ -401,7 +401,7 @@ class LookTest {
     var groups = cli.run("dead", "--group", "-o", "json").json();
     assertThat(groups).hasSize(2);
     assertThat(groups.get(0).get("dead_letters").asLong()).isEqualTo(3);
-    assertThat(cli.run("dead", "--from", "whenever").ends(1).err()).contains("no time");
+    assertThat(cli.run("dead", "--from", "whenever").ends(2).err()).contains("no time");
   }
 
   @Test

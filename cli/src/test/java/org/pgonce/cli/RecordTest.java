@@ -48,7 +48,7 @@ class RecordTest {
     var cli = new Cli(database.login());
     assertThat(cli.run("record", "app.nothing").ends(1).err())
         .contains("cannot print a record", "app.nothing");
-    assertThat(cli.run("record", "no name").ends(1).err())
+    assertThat(cli.run("record", "no name").ends(2).err())
         .startsWith("pgonce: ")
         .contains("«no name»", "app.author")
         .doesNotContain("\tat ");

@@ -3,7 +3,7 @@ package org.pgonce.cli.act;
 import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.ArrayText;
 import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Command;
@@ -42,7 +42,7 @@ public final class CancelCommand extends ChangeCommand {
   @Override
   void prepare() {
     if (ids.isEmpty() && keys.isEmpty()) {
-      throw new FailedException(
+      throw new UsageException(
           "what of channel %s is to be cancelled? Give ids, or --key; pgonce peek lists them"
               .formatted(channel));
     }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.ExitStatus;
-import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -53,7 +53,7 @@ abstract class DeadLetterCommand extends DatabaseCommand {
   protected int run(Database database) {
     var because = why.because();
     if ((ids.isEmpty() && filter.isAll()) != all) {
-      throw new FailedException(
+      throw new UsageException(
           all
               ? "--all beside ids or a filter: give one of them"
               : "which dead letters of channel %s? Give ids, --reason, --error, --from, --before or --subscription, or --all; pgonce dead lists them"

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.Times;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Json;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -53,7 +54,7 @@ public final class PublishCommand extends ChangeCommand {
   @Override
   void prepare() throws IOException {
     if (at != null && delay != null) {
-      throw new FailedException("both --at and --delay are given: give one");
+      throw new UsageException("both --at and --delay are given: give one");
     }
     if (payload.equals("-")) {
       var read = terminal().in().readNBytes(LONGEST_PAYLOAD + 1);

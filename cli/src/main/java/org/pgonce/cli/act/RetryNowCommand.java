@@ -8,7 +8,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
-import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.ArrayText;
 import org.pgonce.operations.internal.sql.Database;
 import org.pgonce.operations.internal.sql.LookStatements;
@@ -68,7 +68,7 @@ public final class RetryNowCommand extends DatabaseCommand {
     var because = why.because();
     var anyFailed = failed || error != null;
     if (ids.isEmpty() != anyFailed) {
-      throw new FailedException(
+      throw new UsageException(
           anyFailed
               ? "--failed or --error beside ids: give one of them"
               : "what of channel %s is to be tried now? Give ids, or --failed, or --error; pgonce peek lists them"

@@ -6,8 +6,8 @@ import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Terminal;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Option;
 
@@ -36,7 +36,7 @@ final class Why {
 
   String because() {
     if (because.isBlank() || because.length() > LONGEST) {
-      throw new FailedException(
+      throw new UsageException(
           "--because has %d characters: 1 to %,d, not blank".formatted(because.length(), LONGEST));
     }
     return because;

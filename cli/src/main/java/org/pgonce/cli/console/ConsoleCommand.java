@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.console.Console;
 import org.pgonce.console.ConsoleServer;
 import org.pgonce.operations.internal.sql.Database;
@@ -63,7 +64,7 @@ public final class ConsoleCommand extends DatabaseCommand {
   protected int run(Database database) throws InterruptedException {
     database.close(); // it has shown that there is one; each page takes its own
     if (port < 0 || port > 65_535) {
-      throw new FailedException("--port is " + port + ": 0 to 65,535");
+      throw new UsageException("--port is " + port + ": 0 to 65,535");
     }
     var source = connection.dataSource(terminal());
     source.setApplicationName("pgonce console");
@@ -94,7 +95,7 @@ public final class ConsoleCommand extends DatabaseCommand {
     try {
       return InetAddress.getByName(address == null ? "127.0.0.1" : address);
     } catch (UnknownHostException e) {
-      throw new FailedException("--address " + address + " is no address of this machine", e);
+      throw new UsageException("--address " + address + " is no address of this machine", e);
     }
   }
 }

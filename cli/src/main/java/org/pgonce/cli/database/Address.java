@@ -3,10 +3,12 @@ package org.pgonce.cli.database;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.terminal.FailedException;
 import org.pgonce.cli.terminal.Terminal;
+import org.pgonce.cli.terminal.UsageException;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
@@ -28,23 +30,23 @@ record Address(String jdbcUrl, @Nullable String user, @Nullable String password)
 
   /** An argument. */
   static Address ofArgument(String url) {
-    var address = of("--url", url);
+    var address = of("--url", url, UsageException::new);
     if (address.password() != null || SECRET.matcher(url).find()) {
-      throw new FailedException(
+      throw new UsageException(
           "--url holds a password, which others can see in the list of processes: give it by PGPASSWORD, ~/.pgpass, or --password, which asks");
     }
     return address;
   }
 
   static Address ofVariable(String url) {
-    return of("PGONCE_URL", url);
+    return of("PGONCE_URL", url, FailedException::new);
   }
 
-  private static Address of(String where, String url) {
+  private static Address of(String where, String url, Function<String, RuntimeException> refusal) {
     var plain = url.startsWith("jdbc:") ? url.substring("jdbc:".length()) : url;
     plain = plain.startsWith("postgres://") ? "postgresql" + plain.substring(8) : plain;
     if (!plain.startsWith("postgresql:")) {
-      throw new FailedException(where + " " + NOT_READABLE);
+      throw refusal.apply(where + " " + NOT_READABLE);
     }
     try {
       var authority = authority(plain);
@@ -62,7 +64,7 @@ record Address(String jdbcUrl, @Nullable String user, @Nullable String password)
       return address;
     } catch (IllegalArgumentException e) {
       // Without the cause: it quotes the URL, with a password that may be in it.
-      throw new FailedException(where + " " + NOT_READABLE);
+      throw refusal.apply(where + " " + NOT_READABLE);
     }
   }
 
@@ -94,7 +96,8 @@ record Address(String jdbcUrl, @Nullable String user, @Nullable String password)
                 host,
                 orElse(terminal.variable("PGPORT"), "5432"),
                 URLEncoder.encode(
-                    orElse(terminal.variable("PGDATABASE"), user), StandardCharsets.UTF_8)));
+                    orElse(terminal.variable("PGDATABASE"), user), StandardCharsets.UTF_8)),
+        FailedException::new);
   }
 
   static String orElse(@Nullable String value, String otherwise) {

@@ -5,7 +5,7 @@ import static org.pgonce.operations.internal.sql.LookStatements.DEAD_LETTER_REAS
 import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.ArrayText;
 import org.pgonce.operations.internal.sql.LookStatements;
 import org.pgonce.operations.internal.sql.Statements;
@@ -57,7 +57,7 @@ public final class DeadLetterFilter {
   /** To be called once: times that are relative are those of this moment, by the server's clock. */
   public void resolve(Statements statements) throws SQLException {
     if (reason != null && !DEAD_LETTER_REASONS.contains(reason)) {
-      throw new FailedException(
+      throw new UsageException(
           "no dead letter has the reason \"%s\": it is one of %s"
               .formatted(reason, String.join(", ", DEAD_LETTER_REASONS)));
     }

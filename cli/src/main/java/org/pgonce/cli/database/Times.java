@@ -3,7 +3,7 @@ package org.pgonce.cli.database;
 import java.sql.SQLException;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.Statements;
 import org.pgonce.operations.internal.text.Durations;
 
@@ -50,7 +50,7 @@ public final class Times {
             time,
             "%s \"%s\" is no time: give one as '2026-11-26 10:00'".formatted(option, time));
     if (read.endsWith("infinity")) {
-      throw new FailedException(
+      throw new UsageException(
           "%s \"%s\" never comes: give a time as '2026-11-26 10:00'".formatted(option, time));
     }
     return read;
@@ -73,7 +73,7 @@ public final class Times {
       return String.valueOf(statements.text(sql, given));
     } catch (SQLException e) {
       if (NO_TIME.matcher(String.valueOf(e.getSQLState())).matches()) {
-        throw new FailedException(refusal, e);
+        throw new UsageException(refusal, e);
       }
       throw e;
     }

@@ -11,6 +11,7 @@ import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.database.DeadLetterFilter;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.Database;
 import org.pgonce.operations.internal.sql.Statements;
 import picocli.CommandLine.Command;
@@ -64,7 +65,7 @@ public final class DeadCommand extends DatabaseCommand {
   @Override
   protected int run(Database database) {
     if (groups && payload) {
-      throw new FailedException("--payload shows that of each dead letter: leave --group out");
+      throw new UsageException("--payload shows that of each dead letter: leave --group out");
     }
     var list = LIST.replace("PAYLOAD", payload ? OF_ROW : "NULL::json");
     var rows =

@@ -6,7 +6,7 @@ import static org.pgonce.operations.internal.sql.LookStatements.EXPLAIN_ALL;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
-import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.Database;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -34,7 +34,7 @@ public final class ExplainCommand extends DatabaseCommand {
   @Override
   protected int run(Database database) {
     if (channel == null && subscription != null) {
-      throw new FailedException("--subscription names one of a channel: give the channel as well");
+      throw new UsageException("--subscription names one of a channel: give the channel as well");
     }
     var answers =
         channel == null

@@ -1,6 +1,6 @@
 package org.pgonce.cli.look;
 
-import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import picocli.CommandLine.Option;
 
 /** How many rows at most. */
@@ -17,7 +17,7 @@ final class Limit {
 
   String text() {
     if (rows < 1 || rows > HIGHEST) {
-      throw new FailedException("--limit is %d: between 1 and %,d".formatted(rows, HIGHEST));
+      throw new UsageException("--limit is %d: between 1 and %,d".formatted(rows, HIGHEST));
     }
     return String.valueOf(rows);
   }

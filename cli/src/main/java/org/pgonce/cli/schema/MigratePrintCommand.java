@@ -3,11 +3,11 @@ package org.pgonce.cli.schema;
 import java.util.concurrent.Callable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.triggers.Migration;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Needs no database. */
@@ -40,8 +40,7 @@ public final class MigratePrintCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (down && form == Form.liquibase) {
-      throw new ParameterException(
-          spec.commandLine(),
+      throw new UsageException(
           "--down is for psql alone: what is printed for Liquibase has its rollback in it");
     }
     var migration = Migration.ofSchema();

@@ -3,7 +3,7 @@ package org.pgonce.cli.schema;
 import java.util.Map;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
-import org.pgonce.cli.terminal.FailedException;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.Database;
 import org.pgonce.records.Records;
 import org.pgonce.records.TableName;
@@ -34,7 +34,7 @@ public final class RecordCommand extends DatabaseCommand {
     try {
       return TableName.parse(table);
     } catch (IllegalArgumentException e) {
-      throw new FailedException(String.valueOf(e.getMessage()), e);
+      throw new UsageException(String.valueOf(e.getMessage()), e);
     }
   }
 }

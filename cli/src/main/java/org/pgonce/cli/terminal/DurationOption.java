@@ -22,7 +22,7 @@ public final class DurationOption implements ITypeConverter<Duration> {
   /** In seconds, if it is within its bounds. */
   public static int secondsOf(String option, Duration given, Duration least, Duration most) {
     if (given.compareTo(least) < 0 || given.compareTo(most) > 0) {
-      throw new FailedException(
+      throw new UsageException(
           "%s is %s: between %s and %s"
               .formatted(
                   option,
