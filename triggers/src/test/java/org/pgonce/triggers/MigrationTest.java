@@ -350,7 +350,7 @@ class MigrationTest {
         "BEGIN; SET LOCAL lock_timeout = '800ms'; DROP FUNCTION pgonce_triggers.capture_author_inserted() CASCADE; SELECT pgonce.drop_channel('author_inserted'); COMMIT;";
     assertThatThrownBy(() -> scene.execute(migration.down()))
         .hasMessageContaining("channel \"author_inserted\" still holds notifications: 2 waiting")
-        .hasMessageContaining("SELECT pgonce.drop_channel('author_inserted');");
+        .hasMessageContaining(drop);
     assertCaptures(database, ADDED);
     assertThatThrownBy(() -> scene.execute(Migration.ofSchema().down()))
         .hasMessageContaining("still holds notifications: 3 waiting");

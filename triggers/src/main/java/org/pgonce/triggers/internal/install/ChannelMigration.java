@@ -119,13 +119,14 @@ public final class ChannelMigration {
 
   /** Drops triggers, function and channel, with all that waits in it. */
   public static String dropWithLoss(Channel<?> channel) {
-    return dropFunction(channel, BoundedLock.LONGEST_WAIT_MS) + shortly(ChannelSql.drop(channel));
+    return dropFunction(channel, "", BoundedLock.LONGEST_WAIT_MS)
+        + shortly(ChannelSql.drop(channel));
   }
 
   private static String dropTables(Channel<?> channel, int waitMs) {
     return "-- Drops channel %s. Not while something waits in it: it would be lost.\n"
             .formatted(channel.name())
-        + dropFunction(channel, waitMs);
+        + dropFunction(channel, refuseWaiting(channel), waitMs);
   }
 
   private static String dropRow(Channel<?> channel) {
@@ -133,10 +134,20 @@ public final class ChannelMigration {
         .formatted(Quoted.literal(channel.name()));
   }
 
-  private static String dropFunction(Channel<?> channel, int waitMs) {
+  // Before anybody has to wait, and while the triggers are there: the refusal says how to drop
+  // both.
+  private static String refuseWaiting(Channel<?> channel) {
+    return OwnerRole.as(
+        OwnerRole.OF_SCHEMA,
+        "SELECT pgonce_private.refuse_waiting(%s, NULL, 0);\n"
+            .formatted(Quoted.literal(channel.name())));
+  }
+
+  private static String dropFunction(Channel<?> channel, String before, int waitMs) {
     return channel.feed() instanceof TriggerFeed
         ? TriggerSteps.boundedScript(
-            CaptureFunction.lockTables(channel.name())
+            before
+                + CaptureFunction.lockTables(channel.name())
                 + OwnerRole.as(OwnerRole.OF_SCHEMA, CaptureFunction.drop(channel.name())),
             waitMs)
         : "";
@@ -230,7 +241,7 @@ public final class ChannelMigration {
     return back
         + Installer.lockScript(channel.name(), BoundedLock.LONGEST_LOCK_MS)
         + (state.function() == null
-            ? dropFunction(channel, waitMs)
+            ? dropFunction(channel, "", waitMs)
             : new FormerTriggers(connection, state, table.name()).restored(waitMs));
   }
 
