@@ -171,6 +171,11 @@ BEGIN
       -- As PayloadReader says it.
       WHEN present.last_error LIKE '%: deploy listeners that know more' THEN 'Deploy listeners of the later version. Those that are there put it back each time, without end.'
       ELSE format('Wait, or have it tried at once: %s.', pgonce_private.call_for('retry_now', target, present.id)) END;
+    listening := pgonce_private.listeners_of(target.id);
+    IF listening.alive = 0 THEN
+      detail := detail || '; no process listens to the subscription';
+      advice := 'Start the service that handles it. ' || advice;
+    END IF;
     RETURN;
   END IF;
   IF channel.key_order <> 'NONE' AND key IS NOT NULL THEN
