@@ -59,7 +59,7 @@ BEGIN
     -- They are ORDER BY an index: where one subscription has nearly all rows, PostgreSQL expects as many of each, and would read the table for each.
     ('channel_status', $$
     SELECT c.name AS channel, c.mode, c.feed, s.name AS subscription,
-           ready.backlog, later.scheduled, later.due, later.retrying, later.max_attempts,
+           ready.backlog, later.scheduled, later.due, later.retrying, later.most_attempts,
            clock_timestamp() - least(ready.oldest, later.oldest_due) AS oldest_age,
            dead.dead_letters,
            coalesce(heard.listeners, 0) AS listeners,
@@ -74,7 +74,7 @@ BEGIN
         SELECT count(*) AS backlog, min(n.created_at) AS oldest
           FROM (SELECT f.created_at FROM pgonce.notification f WHERE f.subscription_id = s.id ORDER BY f.id) n) ready ON true
       LEFT JOIN LATERAL (
-        SELECT count(*) AS scheduled, count(*) FILTER (WHERE d.due_at <= clock_timestamp()) AS due, count(*) FILTER (WHERE $$ || failed || $$) AS retrying, max(d.attempts) AS max_attempts,
+        SELECT count(*) AS scheduled, count(*) FILTER (WHERE d.due_at <= clock_timestamp()) AS due, count(*) FILTER (WHERE $$ || failed || $$) AS retrying, max(d.attempts) AS most_attempts,
                min(d.due_at) FILTER (WHERE d.due_at <= clock_timestamp()) AS oldest_due
           FROM (SELECT f.attempts, f.due_at, f.token FROM pgonce.scheduled f WHERE f.subscription_id = s.id ORDER BY f.due_at) d) later ON true
       LEFT JOIN LATERAL (

@@ -94,7 +94,7 @@ class LookTest {
             "backlog",
             "scheduled",
             "retrying",
-            "max_attempts",
+            "most_attempts",
             "oldest_age",
             "dead_letters",
             "listeners",

@@ -17,7 +17,7 @@ import org.pgonce.Mode;
  * @param waiting stored and due at once, those that a handler has in hand included
  * @param scheduled due at a time: delayed, put back, to be tried again, or leased to a handler
  * @param retrying of the scheduled ones those that failed and wait for their next attempt
- * @param maxAttempts the most attempts of a scheduled one; 0 if there is none
+ * @param mostAttempts the most attempts of a scheduled one; 0 if there is none
  * @param oldestAge since when the one that has been due for longest is due, by the database's
  *     clock; null if nothing is due
  * @param listeners processes that listen to it, as far as they were seen of late
@@ -37,7 +37,7 @@ public record ChannelStatus(
     long waiting,
     long scheduled,
     long retrying,
-    int maxAttempts,
+    int mostAttempts,
     @Nullable Duration oldestAge,
     long deadLetters,
     long listeners,
@@ -47,7 +47,7 @@ public record ChannelStatus(
 
   static final String SQL =
       """
-      SELECT s.channel, s.subscription, s.mode, s.feed, s.backlog, s.scheduled, s.retrying, coalesce(s.max_attempts, 0),
+      SELECT s.channel, s.subscription, s.mode, s.feed, s.backlog, s.scheduled, s.retrying, coalesce(s.most_attempts, 0),
              (1000000 * extract(epoch FROM s.oldest_age))::bigint, s.dead_letters, s.listeners,
              (1000000 * extract(epoch FROM s.paused_since))::bigint, s.paused_by, s.pause_reason, s.notify_gate, s.hint
         FROM pgonce.channel_status AS s WHERE s.subscription IS NOT NULL ORDER BY s.channel, s.subscription

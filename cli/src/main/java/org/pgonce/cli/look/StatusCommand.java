@@ -23,7 +23,7 @@ public final class StatusCommand extends DatabaseCommand {
 
   private static final String STATUS =
       """
-      SELECT s.channel, s.subscription, s.mode, s.feed, s.backlog, s.scheduled, s.retrying, coalesce(s.max_attempts, 0) AS max_attempts, s.oldest_age,
+      SELECT s.channel, s.subscription, s.mode, s.feed, s.backlog, s.scheduled, s.retrying, coalesce(s.most_attempts, 0) AS most_attempts, s.oldest_age,
              s.dead_letters, s.listeners, s.outdated_listeners, s.notify_gate, s.paused_since, s.paused_by, s.pause_reason, s.hint,
              pg_is_in_recovery() AS standby
         FROM pgonce.channel_status s WHERE s.channel = coalesce(?, s.channel) ORDER BY s.channel, s.subscription
