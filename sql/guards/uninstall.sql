@@ -27,6 +27,10 @@ BEGIN
   END IF;
   -- The roles belong to the whole server: each goes if nothing is owned by it or granted to it, in any database, and the role that runs this may drop it.
   FOREACH role_name IN ARRAY ARRAY['pgonce_guard', 'pgonce_listener', 'pgonce_admin', 'pgonce_owner'] LOOP
+    IF role_name <> 'pgonce_guard' AND to_regnamespace('pgonce') IS NOT NULL THEN
+      RAISE NOTICE 'pgonce: role % is kept, as schema pgonce of this database needs it', role_name; -- what it has here would be a long list
+      CONTINUE;
+    END IF;
     BEGIN
       IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role_name) THEN
         EXECUTE format('DROP ROLE %I', role_name);
@@ -34,7 +38,7 @@ BEGIN
     EXCEPTION
       WHEN dependent_objects_still_exist THEN
         GET STACKED DIAGNOSTICS held = PG_EXCEPTION_DETAIL;
-        RAISE NOTICE 'pgonce: role % is kept, as it still owns something or was granted something: %. Where pgonce is installed, here or in another database, it is needed',
+        RAISE NOTICE 'pgonce: role % is kept, as it still owns something or was granted something: %. Where pgonce is installed in another database, it is needed',
           role_name, replace(held, E'\n', ', ');
       WHEN insufficient_privilege THEN
         RAISE NOTICE 'pgonce: role % is kept, as role % may not drop it: %', role_name, current_user, SQLERRM;

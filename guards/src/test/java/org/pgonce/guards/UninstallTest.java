@@ -3,10 +3,13 @@ package org.pgonce.guards;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.sql.SQLException;
+import java.sql.Statement;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.pgonce.PgOnce;
 import org.pgonce.testkit.PgTest;
 import org.pgonce.testkit.TestDatabase;
 
@@ -42,18 +45,34 @@ class UninstallTest {
     try (var connection = database.dataSource().getConnection();
         var statement = connection.createStatement()) {
       statement.execute(InstallTest.uninstallScript());
-      var said = new StringBuilder();
-      for (var warning = statement.getWarnings();
-          warning != null;
-          warning = warning.getNextWarning()) {
-        said.append(warning.getMessage()).append('\n');
-      }
-      assertThat(said.toString().replace("public.", ""))
+      assertThat(said(statement).replace("public.", ""))
           .contains("role pgonce_guard is kept", "privileges for table kept");
     }
     assertThat(database.queryString("select to_regnamespace('pgonce_guards')")).isNull();
     assertThat(database.queryString("select has_table_privilege('pgonce_guard', 'kept', 'SELECT')"))
         .isEqualTo("t");
     database.execute(InstallTest.uninstallScript()); // once more does no harm
+  }
+
+  @Test
+  void h74_besideChannelsWhatItsRolesHaveHereIsNotListed(TestDatabase database) throws Exception {
+    PgOnce.using(database.dataSource()).install();
+    try (var connection = database.dataSource().getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute(InstallTest.uninstallScript());
+      assertThat(said(statement))
+          .contains("role pgonce_owner is kept, as schema pgonce of this database needs it")
+          .doesNotContain("privileges for", "owner of");
+    }
+  }
+
+  private static String said(Statement statement) throws SQLException {
+    var said = new StringBuilder();
+    for (var warning = statement.getWarnings();
+        warning != null;
+        warning = warning.getNextWarning()) {
+      said.append(warning.getMessage()).append('\n');
+    }
+    return said.toString();
   }
 }
