@@ -454,6 +454,9 @@ class DoctorTest {
     Cli.publish(database, "1");
     assertThat(finding("NO_LISTENER").get("what").asString()).contains("channel mails");
     leadsTo("NO_LISTENER", "NO_LISTENER");
+    database.execute("select pgonce.install_channel('news', 'BROADCAST', 'published')");
+    assertThat(finding("NO_LISTENER_YET").get("what").asString()).endsWith("it is a BROADCAST");
+    assertThat(finding("NO_LISTENER_YET").get("why").asString()).contains("lost while nobody");
   }
 
   @Test

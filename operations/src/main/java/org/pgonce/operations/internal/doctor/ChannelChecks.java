@@ -100,8 +100,8 @@ final class ChannelChecks {
           Check.of(
               INFO,
               "NO_LISTENER_YET",
-              "SELECT format('channel %s, subscription %s: nobody listens, and nothing waits', g.channel, g.subscription) FROM pgonce.channel_gauges g WHERE g.listeners = 0 AND g.backlog + g.scheduled = 0 ORDER BY 1 LIMIT 100",
-              "What is published will wait.",
+              "SELECT format(CASE c.mode WHEN 'BROADCAST' THEN 'channel %s, subscription %s: nobody listens, and it is a BROADCAST' ELSE 'channel %s, subscription %s: nobody listens, and nothing waits' END, g.channel, g.subscription) FROM pgonce.channel_gauges g JOIN pgonce.channel_settings c ON c.channel = g.channel AND c.subscription = g.subscription WHERE g.listeners = 0 AND g.backlog + g.scheduled = 0 ORDER BY 1 LIMIT 100",
+              "What is published will wait; that of a BROADCAST is lost while nobody listens.",
               "Start the service, or drop the channel if it is no longer used."));
 
   /** Needs the rights of a listener, an installer or an administrator. */
