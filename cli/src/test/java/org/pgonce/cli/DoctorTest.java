@@ -493,6 +493,7 @@ class DoctorTest {
     isAbsent("RIGHTS");
     cli = new Cli(database.loginRole("nobody"));
     assertThat(finding("RIGHTS").get("advice").asString()).contains("GRANT pgonce_monitor");
+    assertThat(finding("SCHEMA").get("advice").asString()).contains("--to look");
     cli = new Cli(database.loginRole("publishes", "pgonce_publisher"));
     assertThat(finding("RIGHTS").get("what").asString()).contains("[pgonce_publisher]");
   }

@@ -31,12 +31,19 @@ final class SchemaChecks {
     return state.problems().stream()
         .map(
             problem ->
-                new Finding(
-                    ERROR,
-                    "SCHEMA",
-                    problem,
-                    "Listeners of this release do not start, or this command line does not know what it sees.",
-                    "pgonce migrate check, then pgonce migrate apply."))
+                problem.equals(SchemaState.NOT_SEEN)
+                    ? new Finding(
+                        ERROR,
+                        "SCHEMA",
+                        problem,
+                        "The schema was not examined.",
+                        "pgonce grants ROLE --to look prints what a DBA has to run.")
+                    : new Finding(
+                        ERROR,
+                        "SCHEMA",
+                        problem,
+                        "Listeners of this release do not start, or this command line does not know what it sees.",
+                        "pgonce migrate check, then pgonce migrate apply."))
         .toList();
   }
 

@@ -16,6 +16,9 @@ import org.pgonce.operations.internal.sql.Statements;
  */
 public record SchemaState(long installed, long needed, List<String> problems) {
 
+  static final String NOT_SEEN =
+      "the login may not see the version of schema pgonce: GRANT pgonce_monitor";
+
   private static final String MAY_SEE =
       "SELECT has_schema_privilege('pgonce', 'USAGE') AND has_table_privilege('pgonce.schema_version', 'SELECT')";
 
@@ -45,7 +48,7 @@ public record SchemaState(long installed, long needed, List<String> problems) {
                   .formatted(installed, needed));
         }
       } else {
-        problems.add("the login may not see the version of schema pgonce: GRANT pgonce_monitor");
+        problems.add(NOT_SEEN);
       }
     }
     return new SchemaState(installed, needed, problems);
