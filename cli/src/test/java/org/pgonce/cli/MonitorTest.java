@@ -57,7 +57,7 @@ class MonitorTest {
         .contains("permission denied for table dead_letter")
         .contains("payloads GRANT pgonce_admin");
     assertThat(cli.run("migrate", "down", "--database", database.name()).ends(1).err())
-        .contains("42501");
+        .contains("42501", "to migrate GRANT pgonce_owner");
     assertThat(
             database.queryLong("select count(*) from pgonce.operation_log where what <> 'INSTALL'"))
         .isZero();

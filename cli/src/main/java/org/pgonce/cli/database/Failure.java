@@ -15,7 +15,7 @@ final class Failure {
       Map.ofEntries(
           entry(
               "42501",
-              "This login has not the right. To look takes GRANT pgonce_monitor, to change something or to see payloads GRANT pgonce_admin, to publish GRANT pgonce_publisher: see pgonce grants."),
+              "This login has not the right. To look takes GRANT pgonce_monitor, to change something or to see payloads GRANT pgonce_admin, to publish GRANT pgonce_publisher, to migrate GRANT pgonce_owner: see pgonce grants."),
           entry("57014", "Give it longer: --statement-timeout, as 5m."),
           entry(
               "55P03",
