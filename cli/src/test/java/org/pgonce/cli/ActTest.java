@@ -45,6 +45,12 @@ class ActTest {
     assertThat(lastOperation()).isEqualTo("RESUME 1 by Ada: it is back");
     cli.run("pause", "mails", "--because", "x", "--by", "Grace").ends(0);
     assertThat(lastOperation()).isEqualTo("PAUSE 1 by Grace: x");
+    assertThat(cli.run("pause", "mails", "--because", "y").ends(0).out())
+        .isEqualTo("channel mails is paused already, by Grace: x; nothing was changed\n");
+    cli.run("resume", "mails", "--because", "z").ends(0);
+    var again = cli.run("resume", "mails", "--subscription", "default", "--because", "z").ends(0);
+    assertThat(again.out())
+        .isEqualTo("subscription default of channel mails is not paused; nothing was changed\n");
   }
 
   @Test
