@@ -255,7 +255,9 @@ class ActTest {
             database.queryString(
                 "select delivery_key from pgonce.scheduled where subscription_id > 0"))
         .isEqualTo("@@k");
-    assertThat(cli.run("publish", "mails", "{", "--because", "x").ends(1).err()).contains("22P02");
+    assertThat(cli.run("publish", "mails", "{", "--because", "x").ends(2).err())
+        .startsWith("pgonce: PAYLOAD is no JSON")
+        .contains("'{\"id\": 42}'");
   }
 
   /** What has the key already may be another payload, and may be done. */

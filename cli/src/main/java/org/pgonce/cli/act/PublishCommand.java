@@ -24,6 +24,7 @@ import picocli.CommandLine.Parameters;
 public final class PublishCommand extends ChangeCommand {
 
   private static final int LONGEST_PAYLOAD = 64 << 20;
+  private static final String NO_JSON = "22P02";
   // pgonce.publish does not say whether it has stored anything.
   private static final String PUBLISH =
       """
@@ -73,10 +74,24 @@ public final class PublishCommand extends ChangeCommand {
         delay == null
             ? Times.at(statements, "--at", at)
             : Times.after(statements, "--delay", delay);
+    requireJson(statements);
     var row =
         statements.rows(PUBLISH, channel, payload, due, key, orderKey, context).values().get(0);
     id = row.get(0);
     return Boolean.TRUE.equals(row.get(1)) ? 1 : 0;
+  }
+
+  private void requireJson(Statements statements) throws SQLException {
+    try {
+      statements.rows("SELECT ?::text::json IS NULL", payload);
+    } catch (SQLException e) {
+      if (NO_JSON.equals(e.getSQLState())) {
+        // Without the cause, which quotes the payload.
+        throw new UsageException(
+            "PAYLOAD is no JSON: quote it for the shell, as '{\"id\": 42}' or '\"text\"', or give - and pipe it");
+      }
+      throw e;
+    }
   }
 
   @Override
