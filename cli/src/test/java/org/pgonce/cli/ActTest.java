@@ -365,10 +365,14 @@ class ActTest {
   void adoptLetsACopyDeliver() throws Exception {
     database.execute("update pgonce.installation set home = ''");
     var copy = "select pgonce.copy_of_another() is not null";
-    cli.run("adopt", "--because", "x", "--dry-run").ends(0);
+    var dry = cli.run("adopt", "--because", "x", "--dry-run").ends(0);
+    assertThat(dry.out()).doesNotContain("not known as a copy");
     assertThat(database.queryString(copy)).isEqualTo("t");
     cli.run("adopt", "--because", "the old one is gone").ends(0);
     assertThat(database.queryString(copy)).isEqualTo("f");
     assertThat(lastOperation()).isEqualTo("ADOPT 0 by Ada: the old one is gone");
+    for (var really : List.of("--dry-run", "--by=Grace")) {
+      assertThat(cli.run("adopt", "--because=x", really).out()).contains("not known as a copy");
+    }
   }
 }
