@@ -321,7 +321,11 @@ class LookTest {
   @Test
   void explainOfAChannelThatIsNotInstalledFails() {
     assertThat(cli.run("explain", "nowhere").ends(1).err())
-        .contains("\"nowhere\" is not installed");
+        .contains("\"nowhere\" is not installed")
+        .contains("look for its name in pgonce channels");
+    var log = cli.run("log", "nowhere").ends(0);
+    assertThat(log.err()).contains("channel nowhere is not installed");
+    assertThat(log.out()).isEqualTo("nothing was done\n");
   }
 
   @Test

@@ -57,7 +57,10 @@ final class Failure {
         server == null || server.getMessage() == null ? failure.getMessage() : server.getMessage();
     var hint = server == null ? null : server.getHint();
     var state = String.valueOf(failure.getSQLState());
-    var words = String.valueOf(message).strip();
+    var words =
+        String.valueOf(message)
+            .strip()
+            .replace("in pgonce.channel_status", "in pgonce channels"); // as one types it here
     // What pgonce itself says has its own advice.
     var advice = words.startsWith("pgonce") ? null : TO_DO.get(state);
     return new RefusedException(

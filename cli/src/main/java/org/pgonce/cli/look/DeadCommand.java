@@ -41,7 +41,8 @@ public final class DeadCommand extends DatabaseCommand {
       """
           .formatted(DEAD_LETTER_FITS);
 
-  private static final String IS_INSTALLED =
+  /** A channel and a subscription, each null for any. */
+  static final String IS_INSTALLED =
       "SELECT EXISTS (SELECT FROM pgonce.channel_settings s WHERE s.channel = coalesce(?, s.channel) AND s.subscription = coalesce(?, s.subscription))";
 
   @Parameters(index = "0", arity = "0..1", paramLabel = "CHANNEL", description = "Default: all")

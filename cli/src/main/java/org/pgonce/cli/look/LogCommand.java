@@ -1,9 +1,12 @@
 package org.pgonce.cli.look;
 
+import static org.pgonce.cli.look.DeadCommand.IS_INSTALLED;
+
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
 import org.pgonce.operations.internal.sql.Database;
+import org.pgonce.operations.internal.text.Printable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
@@ -25,6 +28,15 @@ public final class LogCommand extends DatabaseCommand {
 
   @Override
   protected int run(Database database) {
+    // Of one that was dropped there are entries.
+    if (channel != null
+        && !database.read(statements -> statements.isTrue(IS_INSTALLED, channel, null))) {
+      terminal()
+          .err()
+          .println(
+              "pgonce: channel %s is not installed: look for its name in pgonce channels"
+                  .formatted(Printable.line(channel)));
+    }
     output.print(
         terminal(),
         database.read(LOG, channel, channel, limit.text()),
