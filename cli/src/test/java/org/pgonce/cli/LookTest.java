@@ -354,7 +354,7 @@ class LookTest {
   @Test
   void historyShowsWhatWasHandledAndItsPayloadOnlyWhenAsked() throws Exception {
     assertThat(cli.run("history", "mails").ends(0).out())
-        .contains("nothing of that time was handled, or the channel keeps no history");
+        .isEqualTo("the channel keeps no history (ChannelOptions.withHistory)\n");
     database.execute(
         """
         select pgonce.install_channel('mails', 'EXACTLY_ONCE', 'published', history => '1 day', history_payload => true);
@@ -387,6 +387,8 @@ class LookTest {
     assertThat(cli.run("history", "mails", "--from", "1h", "-n", "2", "-o", "json").json())
         .hasSize(2);
     assertThat(cli.run("history", "mails", "--before", "1h", "-o", "json").json()).isEmpty();
+    assertThat(cli.run("history", "mails", "--before", "1h").out())
+        .isEqualTo("nothing that fits was handled\n");
     assertThat(cli.run("history", "mails", "--payload").ends(0).out()).contains("secret");
     assertThat(cli.run("explain", "mails", "2").ends(0).out())
         .contains("HANDLED", "handled at attempt 2 by instance 'mailer-1', in 12.5 ms");

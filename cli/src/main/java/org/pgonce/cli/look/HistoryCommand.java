@@ -24,6 +24,9 @@ public final class HistoryCommand extends DatabaseCommand {
         FROM pgonce.history_of(?, ?::text::timestamptz, ?::text::timestamptz, NULL, ?::int, ?, ?, ?::boolean) h ORDER BY h.handled_at, h.id, h.subscription
       """;
 
+  private static final String KEEPS =
+      "SELECT EXISTS (SELECT FROM pgonce.channel_settings s WHERE s.channel = ? AND s.history IS NOT NULL)";
+
   @Parameters(paramLabel = "CHANNEL")
   private String channel = "";
 
@@ -70,7 +73,7 @@ public final class HistoryCommand extends DatabaseCommand {
     output.print(
         terminal(),
         output.isJson() ? rows : rows.with("took", HistoryCommand::exactly),
-        "nothing of that time was handled, or the channel keeps no history (ChannelOptions.withHistory)",
+        rows.isEmpty() ? none(database) : "",
         payload
             ? new String[] {
               "subscription",
@@ -94,6 +97,12 @@ public final class HistoryCommand extends DatabaseCommand {
               "instance"
             });
     return ExitStatus.DONE;
+  }
+
+  private String none(Database database) {
+    return database.read(statements -> statements.isTrue(KEEPS, channel))
+        ? "nothing that fits was handled"
+        : "the channel keeps no history (ChannelOptions.withHistory)";
   }
 
   private static @Nullable Object exactly(@Nullable Object took) {
