@@ -42,6 +42,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help;
 import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
 /** {@code java -jar pgonce.jar}: sees and acts, over the SQL functions and views of pgonce. */
@@ -91,7 +92,7 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
   private static final Logger DRIVER = Logger.getLogger("org.postgresql");
 
   private static final String UNWRITTEN =
-      "it is done, and what it says could not be written: the disk is full, or nobody reads";
+      "its output could not be written: the disk is full, or nobody reads";
 
   private final Terminal terminal;
 
@@ -146,7 +147,7 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
     var status = line.execute(arguments);
     out.flush();
     return isUnwritten(status, terminal, line) && !ended.getAsBoolean()
-        ? failed(terminal, UNWRITTEN)
+        ? failed(terminal, (changes(line) ? "it is done, and " : "") + UNWRITTEN)
         : status;
   }
 
@@ -154,15 +155,21 @@ public final class PgOnceCommand implements DatabaseCommand.Root {
   private static boolean isUnwritten(int status, Terminal terminal, CommandLine line) {
     return (status == ExitStatus.DONE || status == ExitStatus.FOUND)
         && terminal.out().checkError()
-        && !(command(line) instanceof DatabaseCommand known && known.endsWithItsReader());
+        && !(command(line).userObject() instanceof DatabaseCommand known
+            && known.endsWithItsReader());
   }
 
-  private static Object command(CommandLine line) {
+  private static CommandSpec command(CommandLine line) {
     var parsed = line.getParseResult();
     while (parsed.hasSubcommand()) {
       parsed = parsed.subcommand();
     }
-    return parsed.commandSpec().userObject();
+    return parsed.commandSpec();
+  }
+
+  /** What changes something has a dry run. */
+  private static boolean changes(CommandLine line) {
+    return command(line).optionsMap().containsKey("--dry-run");
   }
 
   /** What stands behind --password, and is no option, would be taken for a channel, and shown. */
