@@ -20,7 +20,7 @@ final class Why {
       names = "--because",
       paramLabel = "REASON",
       required = true,
-      description = "Why: it stands in the operation log (pgonce log)")
+      description = "Why: it stands in the operation log (pgonce log); of publish, in the context")
   private String because = "";
 
   @Option(
