@@ -87,5 +87,10 @@ class MigrateTest {
     database.execute(sql);
     assertThat(cli.run(grants).ends(0).out()).isEqualTo("-- nothing is missing\n");
     new Cli(role).run("status").ends(0);
+    assertThat(cli.run("grants", role.user(), "--to", "look", "--table", "author").ends(2).err())
+        .contains("--to install");
+    assertThat(cli.run("grants", "no\nbody", "--to", "install", "--table", "nope").ends(0).out())
+        .startsWith("-- role no\\nbody is not there\n")
+        .contains("-- table nope is not there\nGRANT TRIGGER ON TABLE nope");
   }
 }

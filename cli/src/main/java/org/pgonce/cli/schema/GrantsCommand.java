@@ -7,8 +7,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.pgonce.cli.database.DatabaseCommand;
 import org.pgonce.cli.terminal.ExitStatus;
+import org.pgonce.cli.terminal.UsageException;
 import org.pgonce.operations.internal.sql.Database;
 import org.pgonce.operations.internal.sql.Statements;
+import org.pgonce.operations.internal.text.Printable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -34,6 +36,11 @@ public final class GrantsCommand extends DatabaseCommand {
     }
   }
 
+  private static final String IS_ROLE =
+      "SELECT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = ?)";
+  // In the session's own path, as MAY_TRIGGER.
+  private static final String IS_TABLE =
+      "SELECT pg_catalog.to_regclass(CAST(? AS pg_catalog.text)) IS NOT NULL";
   // Null: the group, or the role, is not there.
   private static final String IS_MEMBER =
       "SELECT pg_has_role(r.oid, g.oid, 'USAGE') FROM (VALUES (?, ?)) AS w (role, granted) LEFT JOIN pg_roles r ON r.rolname = w.role LEFT JOIN pg_roles g ON g.rolname = w.granted";
@@ -77,6 +84,9 @@ public final class GrantsCommand extends DatabaseCommand {
 
   @Override
   protected int run(Database database) {
+    if (!tables.isEmpty() && !tasks.contains(Task.install)) {
+      throw new UsageException("--table is for channels to install: give --to install as well");
+    }
     var sql = new ArrayList<>(database.read(this::missing));
     sql.addAll(database.readInOwnPath(this::missingOnTables));
     var json = new LinkedHashMap<String, @Nullable Object>();
@@ -89,6 +99,9 @@ public final class GrantsCommand extends DatabaseCommand {
 
   private List<String> missing(Statements statements) throws SQLException {
     var sql = new ArrayList<String>();
+    if (!statements.isTrue(IS_ROLE, role)) {
+      sql.add("-- role %s is not there".formatted(Printable.line(role)));
+    }
     for (var task : tasks) {
       if (!statements.isTrue(IS_MEMBER, role, task.group)) {
         sql.add(statements.text(GRANT, task.group, role));
@@ -107,6 +120,9 @@ public final class GrantsCommand extends DatabaseCommand {
   private List<String> missingOnTables(Statements statements) throws SQLException {
     var sql = new ArrayList<String>();
     for (var table : tables) {
+      if (!statements.isTrue(IS_TABLE, table)) {
+        sql.add("-- table %s is not there".formatted(Printable.line(table)));
+      }
       if (!statements.isTrue(MAY_TRIGGER, role, table)) {
         sql.add(statements.text(GRANT_TRIGGER, table, role));
       }
