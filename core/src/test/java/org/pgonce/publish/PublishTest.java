@@ -6,11 +6,14 @@ import static org.awaitility.Awaitility.await;
 import static org.pgonce.stage.Stage.ORDERS;
 import static org.pgonce.stage.Stage.SOON;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -84,6 +87,23 @@ class PublishTest {
   void h01_sqlThatCannotBeMeantIsRefused(String call, String why) {
     assertThatThrownBy(() -> stage.database.execute("select pgonce." + call))
         .hasMessageContaining("pgonce: " + why);
+  }
+
+  @Test
+  void api_theSqlOfThePageRuns() throws Exception {
+    var page = Files.readString(Path.of("../docs/channels.md"));
+    var block = Pattern.compile("(?s)<!-- publish -->\n\n```sql\n(.*?)```\n").matcher(page);
+    assertThat(block.find()).isTrue();
+    stage.database.execute(
+        "select pgonce.install_channel('mails', 'EXACTLY_ONCE', 'published', key_order => 'DEAD_LETTER_BLOCKS')");
+    stage.database.execute(block.group(1));
+    assertThat(
+            stage.database.queryString(
+                """
+                select string_agg(concat_ws(' ', p.payload ->> 'to', p.delivery_key, p.order_key, p.context ->> 'tenant', p.version, p.due_at > now() + interval '1 hour'), ', ' order by p.id)
+                  from pgonce.peek('mails', with_payload => true) p
+                """))
+        .isEqualTo("ann welcome:42 ann acme 2 t, bob 1 f, eve 1 f, dan 1 f");
   }
 
   @Test
