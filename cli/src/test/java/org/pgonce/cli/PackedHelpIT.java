@@ -57,7 +57,7 @@ class PackedHelpIT extends PackedJarScene {
       })
   void noPasswordOfAnAddressIsShown(String url) throws Exception {
     var run = run("status", "--url", url);
-    assertThat(run.status()).isEqualTo(1);
+    assertThat(run.status()).isEqualTo(2);
     assertThat(run.out() + run.err()).doesNotContain("hunter2").contains("--url");
     var variable = command("status");
     variable
