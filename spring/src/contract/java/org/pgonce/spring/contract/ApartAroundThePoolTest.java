@@ -44,7 +44,7 @@ class ApartAroundThePoolTest {
         WrappedDataSourcesTest.Aware.class,
         WrappedDataSourcesTest.ReadsElsewhere.class
       })
-  void h43_whatRunsApartIsOneTransaction(Class<?> dataSources, TestDatabase database)
+  void s1_whatRunsApartIsOneTransaction(Class<?> dataSources, TestDatabase database)
       throws Exception {
     try (var service = WrappedDataSourcesTest.around(dataSources, database, Listener.class)) {
       service.publish(1, LAST);
