@@ -11,6 +11,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,6 +24,7 @@ import org.pgonce.ChannelOptions;
 import org.pgonce.KeyOrder;
 import org.pgonce.Mode;
 import org.pgonce.PgOnce;
+import org.pgonce.internal.jdbc.Statements;
 import org.pgonce.stage.PgOnceInstalled;
 import org.pgonce.stage.Stage;
 import org.pgonce.stage.Stage.Order;
@@ -264,6 +266,67 @@ class KeyLimitTest extends KeyLimitScene {
     }
     stage.awaitNothingWaits();
     assertThat(ended("full")).isEqualTo(500);
+  }
+
+  /** A server has room for some thousand locks of all its sessions: the next claim goes on. */
+  @ParameterizedTest
+  @ValueSource(strings = {"near", "walk"})
+  void h53_aCancellationOfManyKeysLetsAClaimTakeFewLocks(String way) throws Exception {
+    var calls = install(Mode.EXACTLY_ONCE, 2);
+    for (var key = 100; key < 150; key++) {
+      publish(calls, "a" + key, 1, 20);
+    }
+    publish(calls, "b", 1, 1);
+    try (var operator = stage.dataSource.getConnection();
+        var connection = stage.dataSource.getConnection()) {
+      operator.setAutoCommit(false);
+      connection.setAutoCommit(false);
+      Statements.execute(
+          operator,
+          "select from pgonce.cancel('calls', array(select id from pgonce.notification where order_key like 'a%'))");
+      var look = new Look(null, 0, "");
+      for (var looks = 0; look.found() == null; looks++) {
+        assertThat(looks).isLessThan(20);
+        look =
+            Statements.row(
+                connection,
+                "select n.order_key, split_part(n.seen, ' ', 3)::bigint, coalesce(n.walked, '') from pgonce.subscription s, pgonce.claim_by_key(s.id, false, false, 2, array[?], '{}', 0, ?, ?) n where s.of_channel = 'calls'",
+                row -> new Look(row.getString(1), row.getLong(2), row.getString(3)),
+                way,
+                look.reached(),
+                look.walked());
+        long locks =
+            Statements.row(
+                connection,
+                "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()",
+                row -> row.getLong(1));
+        assertThat(locks).isLessThan(200);
+        connection.rollback();
+      }
+      assertThat(look.found()).isEqualTo("b");
+    }
+  }
+
+  private record Look(@Nullable String found, long reached, String walked) {}
+
+  @Test
+  void h53_aCancellationOfManyKeysHoldsUpNoOtherKey() throws Exception {
+    var calls = install(Mode.EXACTLY_ONCE, 2);
+    for (var key = 100; key < 150; key++) {
+      publish(calls, "a" + key, 1, 20);
+    }
+    publish(calls, "b", 1, 1);
+    try (var operator = stage.dataSource.getConnection()) {
+      operator.setAutoCommit(false);
+      Statements.execute(
+          operator,
+          "select from pgonce.cancel('calls', array(select id from pgonce.notification where order_key like 'a%'))");
+      process().listen(calls, OPTIONS, (call, tx) -> ended.add(call.payload())).start();
+      stage.awaitSoon(() -> ended("b") == 1);
+      operator.rollback();
+    }
+    stage.awaitNothingWaits();
+    assertThat(ended).hasSize(1_001);
   }
 
   @Test
