@@ -55,9 +55,9 @@ BEGIN
 END
 $$;
 
--- The housekeeping of history: makes a partition ahead, or drops one whose rows no channel asks for any more, or deletes such rows from the default
--- partition. One of these each time, so that no lock waits for another; true if there may be more to do. A drop locks out inserts for the moment
--- that it takes, and for lock_timeout at most.
+-- The housekeeping of history: drops a partition whose rows no channel asks for any more, or deletes such rows from the default partition, and makes
+-- a partition ahead. True if there may be more to do. A drop locks out inserts for the moment that it takes, and for lock_timeout at most. To make a
+-- partition comes last: it reads the default one, and may be cancelled where that has become large.
 CREATE OR REPLACE FUNCTION pgonce_private.keep_history(amount integer DEFAULT 10000) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
@@ -67,9 +67,6 @@ DECLARE
   doomed text;
   deleted bigint;
 BEGIN
-  IF longest IS NOT NULL AND pgonce_private.make_history_partition(longest) THEN
-    RETURN true;
-  END IF;
   SELECT p.name INTO doomed FROM pgonce_private.history_partitions() p WHERE p.ends <= gone_by ORDER BY p.ends LIMIT 1;
   IF FOUND THEN
     BEGIN
@@ -81,7 +78,7 @@ BEGIN
   DELETE FROM pgonce.handled_default d WHERE d.ctid = ANY (ARRAY(
     SELECT o.ctid FROM pgonce.handled_default o WHERE o.handled_at <= gone_by LIMIT amount FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS deleted = ROW_COUNT;
-  RETURN deleted >= amount;
+  RETURN deleted >= amount OR (longest IS NOT NULL AND pgonce_private.make_history_partition(longest));
 END
 $$;
 

@@ -202,6 +202,7 @@ class WriterContextTest {
             .as(before.getKey())
             .isEqualTo(before.getValue());
       }
+      WriterContext.clear(connection);
       WriterContext.set(connection, Map.of("long", "x".repeat(9_000)));
       assertThatThrownBy(() -> WriterContext.set(connection, Map.of("more", "y".repeat(1_000))))
           .isInstanceOf(IllegalArgumentException.class)
