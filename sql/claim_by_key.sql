@@ -92,8 +92,8 @@ DECLARE
   now constant timestamptz := clock_timestamp();
   after constant timestamptz := CASE WHEN due THEN CASE WHEN after_us > 0 THEN timestamptz 'epoch' + after_us * interval '1 microsecond' ELSE '-infinity' END END;
   not_free bigint[]; -- rows of a key that something other than a claim has locked
-  not_free_at_all integer; -- of this way
-  most_not_free constant integer := 120; -- more than the rows without a key that a walk begins with: behind a key it can go on
+  not_free_of_way integer; -- how many there were in all
+  most_not_free constant integer := 120; -- a walk begins with a hundred rows without a key, and goes on only from a key
   rows refcursor;
   way text;
   began timestamptz;
@@ -116,7 +116,7 @@ BEGIN
   <<looking>> FOREACH way IN ARRAY ways LOOP
     began := clock_timestamp();
     looked := 0;
-    not_free_at_all := 0;
+    not_free_of_way := 0;
     -- Each its own statement: what a plan holds costs each claim, whether it is read or not. Under a limit scheduled rows go by another index.
     IF way = 'keys' AND NOT due THEN
       OPEN rows FOR
@@ -269,7 +269,7 @@ BEGIN
             FROM pgonce.notification o WHERE o.subscription_id = subscription AND o.id = chosen FOR UPDATE SKIP LOCKED;
         END IF;
         EXIT WHEN FOUND;
-        not_free_at_all := not_free_at_all + 1;
+        not_free_of_way := not_free_of_way + 1;
         -- A cancellation may have locked thousands of a key, and each look at one walks over those before it.
         EXIT WHEN key_permit IS NULL OR cardinality(not_free) = 20;
         not_free := not_free || chosen;
@@ -286,7 +286,7 @@ BEGIN
       passed := true;
       -- Or of thousands of keys. What was locked here for a row that could not be had stays locked until the transaction ends, and the server has room
       -- for some thousand locks of all its sessions: the next look goes on from here.
-      IF not_free_at_all >= most_not_free THEN
+      IF not_free_of_way >= most_not_free THEN
         follows := way = 'near';
         EXIT;
       END IF;
@@ -297,7 +297,7 @@ BEGIN
       unseen := looked = 1000 OR follows;
     ELSIF way = 'walk' THEN
       walk_us := greatest(1, (1000000 * extract(epoch FROM clock_timestamp() - began))::bigint);
-      walked := CASE WHEN id IS NULL AND looked < 1000 AND not_free_at_all < most_not_free THEN '' ELSE walked END;
+      walked := CASE WHEN id IS NULL AND looked < 1000 AND not_free_of_way < most_not_free THEN '' ELSE walked END;
     END IF;
     EXIT looking WHEN id IS NOT NULL;
   END LOOP;

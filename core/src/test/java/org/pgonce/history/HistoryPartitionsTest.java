@@ -189,6 +189,32 @@ class HistoryPartitionsTest {
         .isNull();
   }
 
+  /** To make one reads the default partition, which may take longer than housekeeping has. */
+  @Test
+  void history_whatIsTooOldGoesThoughNoPartitionCanBeMadeInTime() throws Exception {
+    install("calls", "1 hour");
+    insert(1, "2 hours", "calls");
+    try (var reader = stage.database.dataSource().getConnection()) {
+      reader.setAutoCommit(false);
+      reader.createStatement().execute("lock table pgonce.handled_default in access share mode");
+      stage.awaitSoon(
+          () -> {
+            try {
+              // Less than a partition waits for its reader.
+              stage.database.execute(
+                  "begin; set local statement_timeout = 80; select pgonce_private.keep_history(1); commit");
+            } catch (SQLException e) {
+              assertThat(e.getSQLState()).isEqualTo("57014");
+            }
+            return ids("handled_default").isEmpty();
+          });
+    }
+    insert(2, "0 hours", "calls");
+    stage.database.execute(
+        "set role pgonce_owner; truncate pgonce.handled_default; reset role"); // as the docs say
+    assertThat(ids("handled_default")).isEmpty();
+  }
+
   @Test
   void history_everyListenersHousekeepingDoesIt() throws Exception {
     install("mails", "1 hour");

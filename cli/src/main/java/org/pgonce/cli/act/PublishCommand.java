@@ -74,16 +74,11 @@ public final class PublishCommand extends ChangeCommand {
         delay == null
             ? Times.at(statements, "--at", at)
             : Times.after(statements, "--delay", delay);
-    requireJson(statements);
-    var row =
-        statements.rows(PUBLISH, channel, payload, due, key, orderKey, context).values().get(0);
-    id = row.get(0);
-    return Boolean.TRUE.equals(row.get(1)) ? 1 : 0;
-  }
-
-  private void requireJson(Statements statements) throws SQLException {
     try {
-      statements.rows("SELECT ?::text::json IS NULL", payload);
+      var row =
+          statements.rows(PUBLISH, channel, payload, due, key, orderKey, context).values().get(0);
+      id = row.get(0);
+      return Boolean.TRUE.equals(row.get(1)) ? 1 : 0;
     } catch (SQLException e) {
       if (NO_JSON.equals(e.getSQLState())) {
         // Without the cause, which quotes the payload.

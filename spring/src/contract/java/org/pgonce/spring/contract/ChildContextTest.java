@@ -1,6 +1,7 @@
 package org.pgonce.spring.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -11,6 +12,7 @@ import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.Status;
 import org.pgonce.spring.PgOnceListener;
+import org.pgonce.spring.PgOnceTemplate;
 import org.pgonce.spring.Subscription;
 import org.pgonce.spring.contract.ContractApplication.Job;
 import org.pgonce.testkit.PgTest;
@@ -22,6 +24,10 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.transaction.IllegalTransactionStateException;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** A context below another one, both with Boot's auto-configuration, listens by itself. */
 @Tag("second")
@@ -49,6 +55,31 @@ class ChildContextTest {
         var child = childOf(parent)) {
       assertThat(listened(parent.context())).containsExactlyInAnyOrder("job", "of_parent");
       assertThat(listened(child)).containsExactly("of_child");
+    }
+  }
+
+  /** The transactions are the parent's, which has no pgonce. */
+  @Test
+  void h1_publishingBehindTheCommitIsRefusedWithTheParentsManager(TestDatabase database) {
+    try (var parent = Service.start(database, LifecycleTest.Nothing.class, "pgonce.enabled=false");
+        var child = childOf(parent)) {
+      var pgonce = child.getBean(PgOnceTemplate.class);
+      var behind =
+          new TransactionSynchronization() {
+            @Override
+            public void afterCommit() {
+              pgonce.publish(Child.ofChild(), new Job(1));
+            }
+          };
+      assertThatThrownBy(
+              () ->
+                  child
+                      .getBean(TransactionTemplate.class)
+                      .executeWithoutResult(
+                          status ->
+                              TransactionSynchronizationManager.registerSynchronization(behind)))
+          .isInstanceOf(IllegalTransactionStateException.class)
+          .hasMessageContaining("behind the transaction's commit");
     }
   }
 

@@ -49,7 +49,12 @@ record JoinedJdbc(Keys keys) implements JoinedResource {
   @Override
   public Bound bind(Tx tx) {
     var bound = new BoundHolders(keys, tx);
-    bound.bindMissing();
+    try {
+      bound.bindMissing();
+    } catch (RuntimeException e) {
+      bound.unbind();
+      throw e;
+    }
     TransactionSynchronizationManager.registerSynchronization(bound);
     return bound;
   }

@@ -16,6 +16,7 @@ import org.pgonce.spring.PgOnceCustomizer;
 import org.pgonce.spring.PgOnceProperties;
 import org.pgonce.spring.PgOnceTemplate;
 import org.pgonce.spring.internal.transaction.TransactionEnd;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -91,8 +92,8 @@ public class PgOnceConfiguration {
   SmartInitializingSingleton pgOnceTransactionEnds(ListableBeanFactory beans) {
     // Of those for other databases too: within their transactions nothing is to be published.
     return () ->
-        beans
-            .getBeansOfType(ConfigurableTransactionManager.class)
+        BeanFactoryUtils.beansOfTypeIncludingAncestors(
+                beans, ConfigurableTransactionManager.class, false, false)
             .values()
             .forEach(manager -> manager.addListener(new TransactionEnd.Witness()));
   }
