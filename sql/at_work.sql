@@ -7,11 +7,19 @@ SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false);
 
 SET ROLE pgonce_owner;
 
+-- The server's processes that work on a lease: its token is an advisory lock of each, see HandlerSession.
+CREATE OR REPLACE FUNCTION pgonce_private.lease_sessions() RETURNS TABLE (mark bigint, pid integer)
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT l.classid::bigint << 32 | l.objid::bigint, l.pid FROM pg_locks l
+   WHERE l.granted AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock'
+     AND l.database = (SELECT b.oid FROM pg_database b WHERE b.datname = current_database())
+$$;
+
 -- Which rows of a subscription are held: by a lock, or by a lease that has not expired. pid: the server's process of the transaction, or of
--- the session that a lease's handler works in (its token is an advisory lock there, see HandlerSession); null for a prepared transaction, and for a
--- handler that has not asked for its connection. A lease from before its channel became EXACTLY_ONCE shows by that lock alone. Held rows are among the
--- first in line: it reads the first 10,000 of the new, due and leased rows. Each is read once, however many transactions hold rows: IS TRUE keeps PostgreSQL from a
--- join, which would read them once for each. One plan for all subscriptions, as at_work asks for one after the other.
+-- the session that a lease's handler works in; null for a prepared transaction, and for a handler that has not asked for its connection. A lease from
+-- before its channel became EXACTLY_ONCE shows by that session alone. Held rows are among the first in line: it reads the first 10,000 of the new, due
+-- and leased rows. Each is read once, however many transactions hold rows: IS TRUE keeps PostgreSQL from a join, which would read them once for each. One plan for all subscriptions, as at_work asks for one after the other.
 CREATE OR REPLACE FUNCTION pgonce.held(subscription integer)
 RETURNS TABLE (subscription_id integer, id bigint, attempt integer, order_key text, leased_until timestamptz, pid integer)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -35,24 +43,21 @@ AS $$
   SELECT held.subscription, d.id, d.attempts, d.order_key, d.due_at, k.pid
     FROM (SELECT f.id, f.attempts, f.token, f.order_key, f.due_at FROM pgonce.scheduled f
            WHERE f.subscription_id = held.subscription AND f.due_at > (SELECT clock_timestamp()) ORDER BY f.due_at, f.id LIMIT 10000) d
-    LEFT JOIN (
-      SELECT l.classid::bigint << 32 | l.objid::bigint AS mark, l.pid FROM pg_locks l
-       WHERE l.granted AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock'
-         AND l.database = (SELECT b.oid FROM pg_database b WHERE b.datname = current_database())) k ON k.mark = hashtextextended('pgonce lease ' || d.token, 0)
+    LEFT JOIN pgonce_private.lease_sessions() k ON k.mark = hashtextextended('pgonce lease ' || d.token, 0)
    WHERE d.token IS NOT NULL AND (k.pid IS NOT NULL OR NOT (SELECT t.by_lock FROM target t))
 $$;
 
 -- Whether nobody else may take a row that is in scheduled, locked or not: its handler has begun. EXACTLY_ONCE holds by lock alone: a token there means
--- an attempt that was counted ahead, unless held knows it for a lease from before the channel was EXACTLY_ONCE. Where an AT_MOST_ONCE handler has begun,
--- its outcome may be unknown and must become a dead letter first.
+-- an attempt that was counted ahead, unless its session shows, as held knows it, that it is a lease from before the channel was EXACTLY_ONCE. Where an
+-- AT_MOST_ONCE handler has begun, its outcome may be unknown and must become a dead letter first. It is asked for each of many rows: it reads no others.
 CREATE OR REPLACE FUNCTION pgonce_private.is_left_to_its_handler(d pgonce.scheduled) RETURNS boolean
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
   SELECT d.token IS NOT NULL AND NOT EXISTS (
     SELECT FROM pgonce.subscription s JOIN pgonce.channel c ON c.id = s.channel_id
-     WHERE s.id = d.subscription_id
-       AND CASE c.mode WHEN 'EXACTLY_ONCE' THEN NOT EXISTS (SELECT FROM pgonce.held(d.subscription_id) h WHERE h.id = d.id AND h.leased_until IS NOT NULL)
-                       WHEN 'AT_LEAST_ONCE' THEN d.due_at <= clock_timestamp() END)
+     WHERE s.id = d.subscription_id AND c.mode <> 'AT_MOST_ONCE'
+       AND CASE WHEN d.due_at <= clock_timestamp() THEN true
+                WHEN c.mode = 'EXACTLY_ONCE' THEN NOT EXISTS (SELECT FROM pgonce_private.lease_sessions() l WHERE l.mark = hashtextextended('pgonce lease ' || d.token, 0)) END)
 $$;
 
 -- The subscriptions of which held is to be asked, where all channels are looked at: it spares at_work the rows of all others. Those where one of the

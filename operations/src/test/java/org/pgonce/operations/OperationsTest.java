@@ -8,6 +8,7 @@ import static org.pgonce.operations.Stage.QUICK;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -143,6 +144,27 @@ class OperationsTest {
       holder.rollback();
     }
     assertThat(operations.peek(ORDERS, 10)).extracting(Waiting::id).containsExactly(ids.get(1));
+  }
+
+  @Test
+  void ops_ofManySuspectsEachIsReadOnce() throws Exception {
+    stage.publish(400);
+    stage.database.execute(
+        "select pgonce.schedule((select id from pgonce.subscription), w, 0, null, 1, gen_random_uuid(), 3600000, null)"
+            + " from unnest(array(select id from pgonce.notification)) w");
+    stage.database.execute("vacuum analyze pgonce.scheduled");
+    blocksReadToCancel(1); // the catalogue
+    assertThat(blocksReadToCancel(400) - blocksReadToCancel(100)).isLessThan(300 * 50);
+  }
+
+  private long blocksReadToCancel(int most) throws SQLException {
+    var plan =
+        stage.database.queryString(
+            "explain (analyze, buffers, format json) select from pgonce.would_cancel('orders',"
+                + " array(select id from pgonce.scheduled order by id limit %d))".formatted(most));
+    var hit = Pattern.compile("\"Shared Hit Blocks\": (\\d+)").matcher(plan);
+    assertThat(hit.find()).isTrue();
+    return Long.parseLong(hit.group(1));
   }
 
   @Test
