@@ -15,7 +15,8 @@ import org.pgonce.PgOnceException;
  * its runs. The faults are real: the server ends the session, the connection is cut.
  *
  * <p>Publish first: one notification for a run without a fault, and one more for each fault. They
- * should have the same number of effects each, at least one, and not stand in each other's way.
+ * should have the same number of effects each, at least one, and not stand in each other's way. A
+ * handler of a list gets lists of one, whatever its options say.
  *
  * <p>A fault comes when the handler has done its work, before pgonce commits. Then the handler runs
  * again, where a listener would run it again. Without any fault named, all four are tried. For
@@ -37,7 +38,7 @@ public final class Chaos<T> {
               .formatted(what.channel().name(), mode));
     }
     this.tester = tester;
-    this.what = what;
+    this.what = what.oneByOne();
   }
 
   /** The server ends the session of the handler's transaction: all in it is undone. */

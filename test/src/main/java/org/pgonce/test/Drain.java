@@ -55,6 +55,10 @@ final class Drain<T> implements AutoCloseable {
     Of<T> with(Handler<T> other) {
       return new Of<>(channel, subscription, options, other);
     }
+
+    Of<T> oneByOne() {
+      return new Of<>(channel, subscription, options.withBatch(1), handler);
+    }
   }
 
   /**

@@ -20,6 +20,7 @@ import org.pgonce.Channel;
 import org.pgonce.ChannelOptions;
 import org.pgonce.Handler;
 import org.pgonce.KeyOrder;
+import org.pgonce.ListenOptions;
 import org.pgonce.Mode;
 import org.pgonce.Notification;
 import org.pgonce.PgOnceException;
@@ -140,6 +141,24 @@ class ChaosTest {
             });
     pgonce
         .chaos(ordered, Handler.onlyIf((one, tx) -> one.payload() > 0, batch))
+        .assertEffectsOnce(COUNT);
+    assertThat(pgonce).isEmpty();
+  }
+
+  /** Else the rest of a batch would be settled unhandled, and the handler be blamed for it. */
+  @Test
+  void api_takesTheNotificationsOfABatchListenerOneByOne(PgOnceTester pgonce) {
+    publish(pgonce, ONCE, 5);
+    Handler<Integer> batch =
+        Handler.batch(
+            (several, tx) -> {
+              for (var one : several) {
+                tx.update(INSERT, one.payload());
+              }
+            });
+    pgonce
+        .listen(ONCE, "default", ListenOptions.DEFAULT.withBatch(3), batch)
+        .chaos(ONCE)
         .assertEffectsOnce(COUNT);
     assertThat(pgonce).isEmpty();
   }
