@@ -147,11 +147,12 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
     }
   }
 
+  /** Throws nothing, as {@link #register}: an Error of one look may be gone at the next. */
   private void look() {
     try {
       latest = transactions.run(transaction -> Sample.take(transaction, LONGEST_QUERY));
       failing = false;
-    } catch (SQLException | RuntimeException e) {
+    } catch (SQLException | RuntimeException | Error e) {
       latest = Sample.none();
       if (!failing && !sampler.isShutdown()) {
         failing = true;
@@ -161,7 +162,7 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
     register();
   }
 
-  private void sayThatItFailed(Exception e) {
+  private void sayThatItFailed(Throwable e) {
     // A starter's service asks before it has installed the schema.
     if (e instanceof SQLException sql && UNDEFINED_TABLE.equals(sql.getSQLState())) {
       LOG.info(

@@ -23,6 +23,7 @@ import org.pgonce.Channel;
 import org.pgonce.PgOnce;
 import org.pgonce.PublishOptions;
 import org.pgonce.testkit.PgTest;
+import org.pgonce.testkit.TappedSource;
 import org.pgonce.testkit.TestDatabase;
 
 /** What the gauges say of a real database, and when they say nothing. */
@@ -101,6 +102,23 @@ class PgOnceMetricsTest {
     stage.database.execute(
         "insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload) select id, 1, now() + interval '1 hour', 1, now(), '1' from pgonce.subscription");
     awaitGauge(1, "pgonce.retrying");
+  }
+
+  /** It would end the looks for good, and no log would say so. */
+  @Test
+  void looksOnAfterAnError() {
+    var looks = new AtomicInteger();
+    var failing =
+        TappedSource.over(
+            stage.dataSource,
+            (sql, real) -> {
+              if (sql.contains("pgonce.channel_gauges") && looks.incrementAndGet() == 1) {
+                throw new OutOfMemoryError("of a moment");
+              }
+              return sql;
+            });
+    stage.open(PgOnceMetrics.of(pgonce, failing, OFTEN)).bindTo(registry);
+    awaitGauge(0, "pgonce.backlog");
   }
 
   @Test
