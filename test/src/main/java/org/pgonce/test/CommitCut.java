@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.pgonce.PgOnceException;
 import org.pgonce.internal.concurrent.Threads;
 import org.pgonce.internal.listen.ListenAddresses;
@@ -118,12 +119,26 @@ final class CommitCut implements Closeable {
     while (true) {
       var client = accepting.accept();
       open.add(client);
-      var behind = new Socket(server.host(), server.port());
+      var behind = behind(client);
+      if (behind == null) {
+        continue;
+      }
       open.add(behind);
       client.setTcpNoDelay(true);
       behind.setTcpNoDelay(true);
       start("sends", () -> pump(client, behind, CommitCut::copy));
       start("answers", () -> pump(client, behind, (from, to) -> copyMessages(to, from)));
+    }
+  }
+
+  /** Null where none can be had: then the client is told, which has no bound for its wait. */
+  private @Nullable Socket behind(Socket client) throws IOException {
+    try {
+      return new Socket(server.host(), server.port());
+    } catch (IOException e) {
+      open.remove(client);
+      client.close();
+      return null;
     }
   }
 

@@ -7,8 +7,10 @@ import java.lang.reflect.Proxy;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.pgonce.Channel;
 import org.pgonce.PgOnceException;
+import org.postgresql.ds.PGSimpleDataSource;
 
 @PgOnceTest
 class CommitCutTest {
@@ -60,6 +62,22 @@ class CommitCutTest {
         .isInstanceOf(PgOnceException.class)
         .hasMessageMatching(
             "loseCommitAnswer needs the server's address, and the DataSource .* does not give it: .*");
+  }
+
+  /** The driver waits without a bound for one that accepts and says nothing. */
+  @Test
+  @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void api_refusesWhereTheServerDoes() throws Exception {
+    var nobody = new PGSimpleDataSource();
+    nobody.setPortNumbers(new int[] {1});
+    try (var cut = CommitCut.before(nobody)) {
+      for (var attempt = 1; attempt <= 2; attempt++) {
+        assertThatThrownBy(cut.dataSource()::getConnection)
+            .isInstanceOfSatisfying(
+                SQLException.class,
+                refused -> assertThat(refused.getSQLState()).isEqualTo("08001"));
+      }
+    }
   }
 
   /** Of a kind that nobody knows. */
