@@ -189,9 +189,15 @@ final class Drain<T> implements AutoCloseable {
     return Step.NOTHING;
   }
 
-  /** Of the last step: what the handler threw, else what pgonce has recorded. */
+  /**
+   * Of the last step: what the handler threw, else what pgonce has recorded. A handler that is cut
+   * off throws for its interrupt: there what is recorded says why.
+   */
   Throwable failure() {
     var first = cause != null ? cause : thrown;
+    if (first instanceof InterruptedException && failure != null) {
+      first.addSuppressed(new PgOnceException("pgonce has recorded: " + failure));
+    }
     return first != null
         ? first
         : new PgOnceException(

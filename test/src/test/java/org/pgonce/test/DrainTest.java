@@ -286,7 +286,10 @@ class DrainTest {
     var options = ListenOptions.DEFAULT.withHandlerTimeout(Duration.ofSeconds(1));
     assertThatThrownBy(
             () -> pgonce.drain(ONE, "default", options, (one, tx) -> Thread.sleep(60_000)))
-        .isInstanceOf(InterruptedException.class);
+        .isInstanceOf(InterruptedException.class)
+        .hasSuppressedException(
+            new PgOnceException(
+                "pgonce has recorded: java.util.concurrent.TimeoutException: the handler did not return within 1000 ms"));
     assertThat(Thread.interrupted()).isFalse();
     assertThat(pgonce.count("select count(*) from pgonce.retry_status")).isEqualTo(1);
   }
