@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -134,10 +135,14 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
   /**
    * Registers the gauges. Asks no database on this thread.
    *
-   * @throws java.util.concurrent.RejectedExecutionException after {@link #close}
+   * @throws RejectedExecutionException after {@link #close}
    */
   @Override
   public void bindTo(MeterRegistry registry) {
+    if (sampler.isShutdown()) {
+      throw new RejectedExecutionException(
+          "pgonce's metrics are closed, and bind to no registry more: make new ones");
+    }
     bound.add(new Bound(registry));
     if (looking.compareAndSet(false, true)) {
       var unused =

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -119,6 +120,16 @@ class PgOnceMetricsTest {
             });
     stage.open(PgOnceMetrics.of(pgonce, failing, OFTEN)).bindTo(registry);
     awaitGauge(0, "pgonce.backlog");
+  }
+
+  @Test
+  void bindsToNothingOnceItIsClosed() {
+    var closed = PgOnceMetrics.of(pgonce, stage.dataSource, OFTEN);
+    closed.close();
+    assertThatThrownBy(() -> closed.bindTo(registry))
+        .isInstanceOf(RejectedExecutionException.class)
+        .hasMessageContaining("make new ones");
+    assertThat(registry.getMeters()).isEmpty();
   }
 
   @Test
