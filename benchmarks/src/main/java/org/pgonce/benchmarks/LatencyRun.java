@@ -55,7 +55,7 @@ final class LatencyRun implements Callable<Integer> {
       names = "--rounds",
       paramLabel = "<n>",
       defaultValue = "5",
-      description = "Rounds, 1 to 100; one more is not measured. Default ${DEFAULT-VALUE}.")
+      description = "Rounds, 1 to 100. Default ${DEFAULT-VALUE}.")
   void rounds(int value) {
     rounds = Bounds.require(spec, "--rounds", value, 1, 100);
   }
