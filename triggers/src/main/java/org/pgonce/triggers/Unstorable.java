@@ -24,7 +24,8 @@ public enum Unstorable {
    *
    * <p>It costs each write that everything is computed twice, the first time in a block that
    * catches errors. An error of the storing itself, such as a deadlock over a delivery key or a
-   * full disk, fails the write all the same.
+   * full disk, fails the write all the same. So does a deadlock or a serialization failure of an
+   * expression (class 40): the writer has to run its transaction again.
    */
   DEAD_LETTER
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collections;
@@ -227,6 +228,52 @@ class UnstorableTest {
       assertThat(ear.take()).hasSize(1);
     }
     assertThat(database.queryLong("select count(*) from pgonce.dead_letter")).isZero();
+  }
+
+  /** Whoever caught that and went on would commit what no order of the transactions explains. */
+  @ParameterizedTest
+  @EachForm
+  void h48_aSerializationFailureOfAnExpressionFailsTheWrite(TriggerForm form, TestDatabase database)
+      throws Exception {
+    database.execute(
+        "create table most (n int); insert into most values (9); create table seen (n int); insert into seen values (1)");
+    var channel = buried().form(form).when("new.id < (select n from public.most)").build();
+    PgOnce.using(database.dataSource()).install(channel);
+    try (var first = serializable(database);
+        var second = serializable(database);
+        var writer = serializable(database)) {
+      run(first, "select n from seen");
+      run(second, "update seen set n = 2");
+      second.commit();
+      run(writer, "select n from seen");
+      run(first, "update most set n = 5");
+      first.commit();
+      assertThatThrownBy(
+              () -> {
+                run(writer, "insert into doc values (1, 'x')");
+                writer.commit();
+              })
+          .isInstanceOfSatisfying(
+              SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("40001"));
+      writer.rollback();
+      run(writer, "insert into doc values (1, 'x')");
+      writer.commit();
+    }
+    assertThat(database.queryString(LETTERS)).isNull();
+    assertThat(database.queryLong(STORED)).isEqualTo(1);
+  }
+
+  private static Connection serializable(TestDatabase database) throws SQLException {
+    var connection = database.dataSource().getConnection();
+    connection.setAutoCommit(false);
+    connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+    return connection;
+  }
+
+  private static void run(Connection connection, String sql) throws SQLException {
+    try (var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
   }
 
   @Test
