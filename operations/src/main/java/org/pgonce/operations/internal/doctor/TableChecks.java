@@ -19,7 +19,9 @@ final class TableChecks {
                      format('ALTER TABLE %s ENABLE TRIGGER %I, unless it is meant so. How to publish the rows by hand that are missed: pgonce explain %s', t.tgrelid::regclass, t.tgname,
                             substr(p.proname, 9))
                 FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
-               WHERE n.nspname = 'pgonce_triggers' AND t.tgenabled IN ('D', 'R') AND t.tgparentid = 0 ORDER BY 1 LIMIT 100
+               WHERE n.nspname = 'pgonce_triggers' AND t.tgenabled IN ('D', 'R')
+                 AND NOT EXISTS (SELECT FROM pg_trigger parent WHERE parent.oid = t.tgparentid AND parent.tgenabled = t.tgenabled)
+               ORDER BY 1 LIMIT 100
               """,
               "What is written to the table makes no notification, now or later."),
           // As the start of a listener refuses it; one that runs goes on, and sees no rows.
