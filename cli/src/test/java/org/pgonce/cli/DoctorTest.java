@@ -388,21 +388,6 @@ class DoctorTest {
   }
 
   @Test
-  void h09_aPartitionWhoseTriggerIsDisabledIsFound() throws Exception {
-    watch("author");
-    database.execute(
-        "drop table author; create table author (id bigint) partition by range (id); create table young partition of author for values from (0) to (9)");
-    attach("author");
-    isAbsent("TRIGGER_DISABLED");
-    database.execute("alter table young disable trigger all");
-    assertThat(finding("TRIGGER_DISABLED").get("what").asString())
-        .isEqualTo("trigger \"pgonce_author\" of table public.young is disabled");
-    database.execute("alter table author disable trigger pgonce_author");
-    assertThat(finding("TRIGGER_DISABLED").get("what").asString())
-        .isEqualTo("trigger \"pgonce_author\" of table public.author is disabled");
-  }
-
-  @Test
   void noTrigger() throws Exception {
     isAbsent("NO_TRIGGER");
     watch("author");

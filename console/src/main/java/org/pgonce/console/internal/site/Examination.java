@@ -28,6 +28,7 @@ final class Examination {
           "TRIGGER_FUNCTION_OWNER",
           "TRIGGER_DISABLED",
           "NO_TRIGGER",
+          "REPLICA_ROLE",
           "NO_SUBSCRIPTION",
           "OUTDATED_LISTENER");
 
