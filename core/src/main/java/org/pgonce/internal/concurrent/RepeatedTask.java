@@ -41,8 +41,9 @@ public final class RepeatedTask {
   /** Sees to it that a step begins within that time. Returns at once. */
   public synchronized void within(Duration delay) {
     var now = System.nanoTime();
-    var at = now + delay.toNanos();
     var isLost = planned != null && now - plannedAt > lostAfterNanos;
+    var soon = isLost ? Duration.ZERO : delay; // the lost one was due by now
+    var at = now + soon.toNanos();
     if (stopped || (planned != null && !isLost && plannedAt - at <= 0)) {
       return;
     }
@@ -53,7 +54,7 @@ public final class RepeatedTask {
       planned.cancel(false);
       planned = null; // the next line may throw an Error
     }
-    planned = threads.runLater(delay, this::run);
+    planned = threads.runLater(soon, this::run);
     plannedAt = at;
   }
 

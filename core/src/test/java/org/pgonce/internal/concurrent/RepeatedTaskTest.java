@@ -107,9 +107,12 @@ class RepeatedTaskTest {
     Awaitility.await().atMost(SOON).until(() -> begun.get() >= 2);
   }
 
-  /** Memory ran out on the timer's thread, for one. */
+  /**
+   * Memory ran out on the timer's thread, for one. Whoever asks for a later one has the lost one
+   * begin at once: it may be a renewal that is due.
+   */
   @Test
-  void h45_aStepThatIsLostToAnErrorIsPlannedAnewWhenItIsAskedFor() {
+  void h45_aStepThatIsLostToAnErrorBeginsWhenALaterOneIsAskedFor() {
     try (var losing =
         new Threads(
             new StarvedExecutor(
@@ -121,7 +124,6 @@ class RepeatedTaskTest {
           .until(
               () -> {
                 lost.within(HOUR);
-                lost.within(Duration.ZERO);
                 return begun.get() > 0;
               });
     }
