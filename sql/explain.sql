@@ -81,6 +81,39 @@ AS $$
     FROM (SELECT FROM pgonce.scheduled d WHERE d.subscription_id = failing_at_least.subscription ORDER BY d.due_at, d.id LIMIT 10000) f
 $$;
 
+-- Beside the first in line, which is at work: the session that waits for a lock for longest, beyond a second, and whose it is; and whether all workers
+-- are at work while others wait. Of the first in line, as held reads them.
+CREATE OR REPLACE FUNCTION pgonce_private.beside_first(
+  subscription integer, first bigint, OUT words text, OUT waiter integer, OUT holder integer, OUT is_full boolean)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+  listening constant record := pgonce_private.listeners_of(beside_first.subscription);
+  at_work bigint[];
+  busy bigint;
+  waiting bigint;
+  stuck record;
+BEGIN
+  SELECT count(DISTINCT coalesce(h.pid, -h.id)), array_agg(h.id) INTO busy, at_work FROM pgonce.held(beside_first.subscription) h;
+  waiting := (SELECT count(*) FROM (
+    (SELECT n.id FROM pgonce.notification n WHERE n.subscription_id = beside_first.subscription ORDER BY n.id LIMIT 10000)
+    UNION ALL
+    (SELECT d.id FROM pgonce.scheduled d WHERE d.subscription_id = beside_first.subscription AND d.due_at <= clock_timestamp() ORDER BY d.due_at, d.id LIMIT 10000)) AS a
+   WHERE a.id NOT IN (SELECT unnest(at_work)));
+  is_full := busy >= listening.workers AND waiting > 0;
+  SELECT h.id, h.pid, w.* INTO stuck
+    FROM (SELECT DISTINCT ON (g.pid) g.id, g.pid FROM pgonce.held(beside_first.subscription) g WHERE g.id <> first AND g.pid IS NOT NULL ORDER BY g.pid, g.id) h
+   CROSS JOIN LATERAL pgonce.lock_wait(h.pid) w WHERE w.since < clock_timestamp() - interval '1 second' ORDER BY w.since, h.id LIMIT 1;
+  waiter := stuck.pid;
+  holder := stuck.held_by;
+  words := concat_ws('; ',
+    CASE WHEN is_full THEN format('all %s workers of %s listeners are at work, and %s%s more wait', listening.workers, listening.alive - listening.outdated,
+                             CASE WHEN waiting >= 10000 THEN 'at least ' ELSE '' END, waiting) END,
+    format('notification %s is in the session of server process %s, which ', stuck.id, waiter)
+      || pgonce_private.wait_words(stuck.waits_for, stuck.since, holder, stuck.held_as));
+END
+$$;
+
 -- Why one row of one subscription is not moving. Each cause hides those that follow: what a person must end comes before what time ends, and that before
 -- what a listener ends. since: when the cause began, where that is known. sessions: processes that the detail names.
 -- needs_person: here only for causes that time ends in some cases, and a person in others.
@@ -291,7 +324,7 @@ BEGIN
 END
 $$;
 
--- What pgonce.explain says, without what only the caller's own rights show.
+-- What pgonce.explain says, without what only the caller's own rights show. needs_person is null where that depends on how long it has been so.
 CREATE OR REPLACE FUNCTION pgonce.cause_of(channel_name text, notification_id bigint DEFAULT NULL, subscription_name text DEFAULT NULL)
 RETURNS TABLE (subscription text, id bigint, created_at timestamptz, cause text, since timestamptz, until timestamptz, blocked_by bigint, instance text, pid integer, detail text,
                advice text, sessions integer[], needs_person boolean)
@@ -306,6 +339,7 @@ DECLARE
   done record;
   holder xid;
   failing record;
+  beside record;
   others text;
 BEGIN
   FOR target IN SELECT s.* FROM pgonce.subscription s WHERE s.id = ANY (concerned) ORDER BY s.name LOOP
@@ -370,6 +404,14 @@ BEGIN
                     max(f.number), (array_agg(f.last_error ORDER BY f.number DESC))[1]) END AS words,
              max(f.number) > 1 OR max(f.attempts) > 1 AS again INTO failing
         FROM pgonce_private.failing(target.id) f HAVING count(*) > 0;
+      IF cause = 'AT_WORK' THEN
+        beside := pgonce_private.beside_first(target.id, id);
+        needs_person := CASE WHEN needs_person OR beside.waiter IS NOT NULL THEN true WHEN beside.is_full THEN NULL ELSE false END;
+        detail := concat_ws('; besides, ', detail, nullif(beside.words, ''));
+        sessions := sessions || array_remove(ARRAY[beside.waiter, nullif(beside.holder, beside.waiter)], NULL);
+        advice := concat_ws(' ', advice, CASE WHEN beside.is_full THEN 'All workers are busy: look at the others in pgonce.at_work as well.' END,
+          'Of the one that waits for a lock: ' || pgonce_private.wait_advice(beside.waiter, beside.holder));
+      END IF;
       others := concat_ws('; besides, ', CASE WHEN id IS NOT NULL THEN pgonce_private.feed_trouble(channel_name) END, pgonce_private.dead_words(target.id, blocked_by));
       needs_person := needs_person OR others <> '' OR coalesce(failing.again, false);
       detail := concat_ws('; besides, ', detail, failing.words, nullif(others, ''));
@@ -390,8 +432,8 @@ AS $$
   SELECT c.subscription, c.id, c.created_at, c.cause, e.since, c.until, c.blocked_by, c.instance, c.pid, a.query,
          -- The SQL of who holds a lock; not of who publishes, which may hold the payload.
          concat_ws('; ', c.detail, (SELECT string_agg(pgonce.session_of(s.pid, s.pid IS DISTINCT FROM c.pid AND c.cause <> 'NOT_COMMITTED_YET'), '; ' ORDER BY s.place) FROM unnest(c.sessions) WITH ORDINALITY AS s (pid, place))), c.advice,
-         -- That is long for a transaction that publishes.
-         c.needs_person OR (c.cause = 'NOT_COMMITTED_YET' AND e.since < clock_timestamp() - interval '1 minute') IS TRUE
+         -- That is long for a transaction that publishes, and for a handler when all are busy and others wait.
+         c.needs_person IS TRUE OR ((c.cause = 'NOT_COMMITTED_YET' OR c.needs_person IS NULL) AND e.since < clock_timestamp() - interval '1 minute') IS TRUE
     FROM pgonce.cause_of(channel_name, notification_id, subscription_name) c LEFT JOIN pg_stat_activity a ON a.pid = c.pid
    CROSS JOIN LATERAL (
      SELECT CASE c.cause WHEN 'NOT_COMMITTED_YET' THEN pgonce.published_since() ELSE coalesce(c.since, a.xact_start) END AS since) e

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.pgonce.operations.Stage.ORDERS;
 import static org.pgonce.operations.Stage.QUICK;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
@@ -195,5 +197,68 @@ class ExplainWorkersTest extends ExplainStage {
         .isEqualTo("0 before it, 1 of 2 workers of 1 listeners at work");
     assertThat(explain(ORDERS, first).advice())
         .contains("handlers whose sessions were ended still run");
+  }
+
+  /** Asked of the subscription: its first in line is at work, and nobody is left for the others. */
+  @Test
+  void h4_handlersThatKeepAllWorkersBusyNeedAPersonAfterAMinute() throws Exception {
+    publish(ORDERS);
+    listenAndHold(ORDERS, QUICK.withConcurrency(1)).start();
+    begun.await();
+    assertThat(operations.explain(ORDERS).get(0).cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(operations.explain(ORDERS).get(0).detail()).doesNotContain("besides");
+    publish(ORDERS);
+    publish(ORDERS);
+    var answer = operations.explain(ORDERS).get(0);
+    assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+    assertThat(answer.detail())
+        .contains("; besides, all 1 workers of 1 listeners are at work, and 2 more wait; process ");
+    assertThat(answer.advice())
+        .endsWith(" All workers are busy: look at the others in pgonce.at_work as well.");
+    assertThat(answer.needsPerson()).isFalse();
+    // In place of the minute: a bound that has passed.
+    stage.database.execute(
+        "do $$ begin execute replace(pg_get_functiondef('pgonce.explain(text,bigint,text)'::regprocedure), 'interval ''1 minute''', 'interval ''0'''); end $$");
+    assertThat(operations.explain(ORDERS).get(0).needsPerson()).isTrue();
+    assertThat(explain(ORDERS, Objects.requireNonNull(answer.id())).needsPerson()).isFalse();
+  }
+
+  /** Not the first in line, but its neighbour waits for a lock. */
+  @Test
+  void h4_aLockThatAnotherHandlerWaitsForIsToldOfTheSubscription() throws Exception {
+    stage.database.execute(
+        REGISTER.formatted("orders", 4) + "; create table t (n int); insert into t values (1)");
+    var first = publish(ORDERS);
+    var second = publish(ORDERS);
+    try (var hangs = stage.dataSource.getConnection();
+        var holder = stage.dataSource.getConnection();
+        var waiter = stage.dataSource.getConnection()) {
+      hold(hangs, "select from pgonce.notification where id = %d for update".formatted(first));
+      hold(holder, "select from t for update");
+      hold(waiter, "select from pgonce.notification where id = %d for update".formatted(second));
+      var waits = new Thread(() -> quietly(waiter, "select from t for update"));
+      waits.start();
+      stage.awaitSoon(() -> operations.explain(ORDERS).get(0).needsPerson());
+      var answer = operations.explain(ORDERS).get(0);
+      assertThat(answer.id()).isEqualTo(first);
+      assertThat(answer.cause()).isEqualTo(Cause.AT_WORK);
+      assertThat(answer.detail())
+          .contains(
+              "; besides, notification %d is in the session of server process ".formatted(second))
+          .contains(" for a row of table public.t, held by server process ");
+      assertThat(answer.advice()).contains("Of the one that waits for a lock: Have process ");
+      holder.rollback();
+      waits.join();
+      waiter.rollback();
+      hangs.rollback();
+    }
+  }
+
+  private static void quietly(Connection connection, String sql) {
+    try (var statement = connection.createStatement()) {
+      statement.execute(sql);
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
   }
 }
