@@ -43,6 +43,17 @@ AS $$
            WHERE p.place IS NOT NULL) r
 $$;
 
+-- Which listeners of a subscription log in as a role that has lost what it takes to listen, in words; null for none. One that is a member without
+-- inheriting may take the role by SET ROLE.
+CREATE OR REPLACE FUNCTION pgonce_private.rights_words(subscription integer) RETURNS text
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT string_agg(DISTINCT format('role %s of instance ''%s'' has not the rights of a listener: GRANT pgonce_listener TO %1$I', l.role, l.instance), '; ')
+    FROM pgonce.listener l JOIN pg_roles r ON r.rolname = l.role
+   WHERE subscription = ANY (l.subscriptions) AND NOT pg_has_role(r.oid, 'pgonce_listener', 'MEMBER')
+     AND NOT (has_schema_privilege(r.oid, 'pgonce', 'USAGE') AND has_function_privilege(r.oid, 'pgonce.poll(uuid, bigint[])', 'EXECUTE'))
+$$;
+
 -- A person or an instance by the name that it has given itself. That of a process which gave itself none is 'pid' and a number: not one of the server's.
 CREATE OR REPLACE FUNCTION pgonce_private.person_words(name text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -255,7 +266,7 @@ BEGIN
   listening := pgonce_private.listeners_of(target.id);
   IF listening.alive = 0 THEN
     cause := 'NO_LISTENER';
-    detail := 'no process listens to the subscription' || coalesce('; ' || nullif(listening.silent, ''), '');
+    detail := concat_ws('; ', 'no process listens to the subscription', nullif(listening.silent, ''), pgonce_private.rights_words(target.id));
     advice := CASE WHEN listening.frozen THEN 'Look at that process: its log, its pool. Or start the service again.'
       ELSE 'Start the service that handles it, or look why it does not start.' END;
     RETURN;
@@ -315,6 +326,7 @@ BEGIN
       format('All workers are busy. Look at what they do: SELECT * FROM pgonce.at_work WHERE channel = %s. A handler may hang; else give the listeners more concurrency, or start more.', channel_sql));
   ELSIF is_left AND (busy = 0 OR ready_before <@ at_work) AND ready_since < now - interval '5 seconds' THEN
     cause := 'STARVED';
+    detail := concat_ws('; ', detail, pgonce_private.rights_words(target.id));
     -- See listeners_of.
     advice := 'The listeners have workers and do not claim it. Ask again in 15 s: a process that was killed just now counts as one until it has missed a heartbeat. If it is still so: their pools have no connection to give, they cannot reach the database, or handlers whose sessions were ended still run, which their timeout ends. Look at their pools, logs and threads.';
   ELSE

@@ -140,4 +140,23 @@ class ExplainListenersTest extends ExplainStage {
                 "select concat_ws(' ', instance, stopped, channels) from pgonce.former_listener_status"))
         .isEqualTo("web-1 t {orders}");
   }
+
+  /** Its LISTEN session stays, and so does its last heartbeat, for a while. */
+  @Test
+  void h4_aListenerWhoseRoleLostItsRightsIsSaidToHave() throws Exception {
+    var id = publish(ORDERS);
+    stage.database.execute(
+        "update pgonce.notification set created_at = now() - interval '10 s' where subscription_id > 0");
+    stage.database.execute(REGISTER.formatted("orders", 4));
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.STARVED);
+    assertThat(explain(ORDERS, id).detail()).doesNotContain("rights");
+    // A role that is there everywhere, and listens nowhere.
+    stage.database.execute("update pgonce.listener set role = 'pg_monitor'");
+    var words =
+        "; role pg_monitor of instance 'host-7' has not the rights of a listener: GRANT pgonce_listener TO pg_monitor";
+    assertThat(explain(ORDERS, id).detail()).endsWith(words);
+    stage.database.execute("update pgonce.listener set seen_at = now() - interval '1 hour'");
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.NO_LISTENER);
+    assertThat(explain(ORDERS, id).detail()).endsWith(words);
+  }
 }
