@@ -211,6 +211,7 @@ BEGIN
       detail := concat(detail, format('; %s%s more of the subscription have failed and wait, %s of them with the same error', pgonce_private.failing_at_least(target.id), others.failed, others.alike));
     END IF;
     advice := CASE WHEN present.token IS NOT NULL THEN 'Wait: that attempt may be under way until then, so retry_now passes it over.'
+        || CASE WHEN present.attempts > 1 THEN ' It was tried before: if it ends its process each time, look at what that leaves (its log, its exit status, the memory it had). The last attempt (the 10th, unless its listener has ListenOptions.withMaxAttempts) makes a dead letter.' ELSE '' END
       WHEN present.attempts > 0 THEN format('Mend what fails: until then each attempt fails, and the last one (the 10th, unless its listener has ListenOptions.withMaxAttempts) makes a dead letter. Then wait, or have it tried at once: %s.', pgonce_private.call_for('retry_now', target, present.id))
       -- As PayloadReader says it.
       WHEN present.last_error LIKE '%: deploy listeners that know more' THEN 'Deploy listeners of the later version. Those that are there put it back each time, without end.'
@@ -266,7 +267,8 @@ BEGIN
   listening := pgonce_private.listeners_of(target.id);
   IF listening.alive = 0 THEN
     cause := 'NO_LISTENER';
-    detail := concat_ws('; ', 'no process listens to the subscription', nullif(listening.silent, ''), pgonce_private.rights_words(target.id));
+    detail := concat_ws('; ', 'no process listens to the subscription', nullif(listening.silent, ''), pgonce_private.rights_words(target.id),
+      CASE WHEN present.attempts > 0 THEN 'its attempt ' || present.attempts || ' failed: ' || present.last_error END);
     advice := CASE WHEN listening.frozen THEN 'Look at that process: its log, its pool. Or start the service again.'
       ELSE 'Start the service that handles it, or look why it does not start.' END;
     RETURN;

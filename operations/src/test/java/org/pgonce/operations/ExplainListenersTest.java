@@ -159,4 +159,19 @@ class ExplainListenersTest extends ExplainStage {
     assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.NO_LISTENER);
     assertThat(explain(ORDERS, id).detail()).endsWith(words);
   }
+
+  /** Its attempts may be what ends each process that takes it. */
+  @Test
+  void h4_whereNobodyListensItsFailuresAreTold() throws Exception {
+    var id = publish(ORDERS);
+    stage.database.execute(
+        """
+        insert into pgonce.scheduled (subscription_id, id, due_at, attempts, created_at, payload, token, last_error)
+        select subscription_id, id, now(), 3, created_at, payload, gen_random_uuid(), 'it ended' from pgonce.notification where subscription_id > 0;
+        delete from pgonce.notification where subscription_id > 0
+        """);
+    assertThat(explain(ORDERS, id).cause()).isEqualTo(Cause.NO_LISTENER);
+    assertThat(explain(ORDERS, id).detail())
+        .isEqualTo("no process listens to the subscription; its attempt 3 failed: it ended");
+  }
 }
