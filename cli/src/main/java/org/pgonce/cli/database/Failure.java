@@ -32,6 +32,7 @@ final class Failure {
           entry(
               "53300",
               "It has as many connections as it may: make a pool smaller, end sessions that nobody needs, or raise max_connections or the limit of the role or database. A superuser may have one that is reserved."),
+          entry("54000", "If it is the queue of NOTIFY: pgonce doctor says what to do."),
           entry("57P03", "It starts, stops or recovers: try again."));
 
   private static final Pattern OF_CONNECTIONS = Pattern.compile("(08|28|3D)...|53300|57P03");
