@@ -177,7 +177,8 @@ BEGIN
              ELSE format('the one handled last was stored at %s, and handled at %s by instance ''%s''',
                          date_trunc('second', last.created_at), date_trunc('second', last.handled_at), last.instance) END,
         format('the last id that any channel was given is %s', coalesce(pg_sequence_last_value('pgonce.notification_id'), 0)),
-        'besides, ' || trouble);
+        'besides, ' || trouble,
+        CASE WHEN pg_notification_queue_usage() > 0.5 THEN format('the queue of NOTIFY is %s %% full, and commits that notify fail when it is: pgonce doctor says what keeps it', round((pg_notification_queue_usage() * 100)::numeric)) END);
       advice := concat('To see whether anything is published, ask again: the last id grows with each notification of any channel. ',
         CASE WHEN channel.history IS NULL THEN 'The listeners'' meter pgonce.process counts what they handle; a history (ChannelOptions.withHistory) keeps when. ' END, advice);
       IF listening.outdated > 0 AND listening.outdated = listening.alive THEN

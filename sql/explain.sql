@@ -270,7 +270,7 @@ BEGIN
     detail := concat_ws('; ', 'no process listens to the subscription', nullif(listening.silent, ''), pgonce_private.rights_words(target.id),
       CASE WHEN present.attempts > 0 THEN 'its attempt ' || present.attempts || ' failed: ' || present.last_error END);
     advice := CASE WHEN listening.frozen THEN 'Look at that process: its log, its pool. Or start the service again.'
-      ELSE 'Start the service that handles it, or look why it does not start.' END;
+      ELSE 'Start the service that handles it, or look why it does not start. If nobody is to handle it any more: pgonce.drop_subscription, or pgonce.drop_channel where it is the only one.' END;
     RETURN;
   END IF;
   IF listening.outdated = listening.alive THEN

@@ -40,7 +40,7 @@ class ModeChangeInHandTest {
   private static final String LETTER =
       "select string_agg(reason || ' ' || attempts || ' ' || error, ',' order by id) from pgonce.dead_letter";
   private static final String GIVEN_BACK =
-      "OUTCOME_UNKNOWN 1 the process that ran it, or its session, ended without a word";
+      "OUTCOME_UNKNOWN 1 the process that ran it, or its session, ended without a word, or could not record its failure";
   private static final String LEASE =
       "select count((l.claimed).id) from pgonce.subscription s, pgonce.lease(s.id, false, gen_random_uuid(), %d, 10, 'NONE', '%s') l"
           + " where s.of_channel = 'calls'";

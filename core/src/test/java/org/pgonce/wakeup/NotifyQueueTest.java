@@ -60,6 +60,9 @@ class NotifyQueueTest {
             .isInstanceOf(SQLException.class)
             .hasMessageContaining("too many notifications in the NOTIFY queue");
         assertThatThrownBy(() -> stage.publish(1)).hasMessageContaining("NOTIFY queue");
+        assertThat(database.queryString("select detail from pgonce.explain('orders')"))
+            .containsPattern(
+                "; the queue of NOTIFY is [0-9]+ % full, and commits that notify fail");
         assertThat(database.queryLong("select count(*) from pgonce.notification where id > 0"))
             .as("nothing is stored without its commit")
             .isEqualTo(

@@ -143,7 +143,7 @@ class ExplainListenersTest extends ExplainStage {
 
   /** Its LISTEN session stays, and so does its last heartbeat, for a while. */
   @Test
-  void h4_aListenerWhoseRoleLostItsRightsIsSaidToHave() throws Exception {
+  void explain_aListenerWhoseRoleLostItsRightsIsSaidToHave() throws Exception {
     var id = publish(ORDERS);
     stage.database.execute(
         "update pgonce.notification set created_at = now() - interval '10 s' where subscription_id > 0");
@@ -162,7 +162,7 @@ class ExplainListenersTest extends ExplainStage {
 
   /** Its attempts may be what ends each process that takes it. */
   @Test
-  void h4_whereNobodyListensItsFailuresAreTold() throws Exception {
+  void explain_whereNobodyListensItsFailuresAreTold() throws Exception {
     var id = publish(ORDERS);
     stage.database.execute(
         """

@@ -201,7 +201,7 @@ class ExplainWorkersTest extends ExplainStage {
 
   /** Asked of the subscription: its first in line is at work, and nobody is left for the others. */
   @Test
-  void h4_handlersThatKeepAllWorkersBusyNeedAPersonAfterAMinute() throws Exception {
+  void explain_handlersThatKeepAllWorkersBusyNeedAPersonAfterAMinute() throws Exception {
     publish(ORDERS);
     listenAndHold(ORDERS, QUICK.withConcurrency(1)).start();
     begun.await();
@@ -225,7 +225,7 @@ class ExplainWorkersTest extends ExplainStage {
 
   /** Not the first in line, but its neighbour waits for a lock. */
   @Test
-  void h4_aLockThatAnotherHandlerWaitsForIsToldOfTheSubscription() throws Exception {
+  void explain_aLockThatAnotherHandlerWaitsForIsToldOfTheSubscription() throws Exception {
     stage.database.execute(
         REGISTER.formatted("orders", 4) + "; create table t (n int); insert into t values (1)");
     var first = publish(ORDERS);

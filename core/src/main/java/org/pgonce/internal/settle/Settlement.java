@@ -39,7 +39,8 @@ public sealed class Settlement permits TransactionalSettlement {
 
   private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
 
-  static final String DIED = "the process that ran it, or its session, ended without a word";
+  static final String DIED =
+      "the process that ran it, or its session, ended without a word, or could not record its failure";
   private static final String NO_MORE =
       "it has failed before, as often as it may by now; the dead letter has its last error";
 
