@@ -19,7 +19,8 @@ $$;
 -- Which rows of a subscription are held: by a lock, or by a lease that has not expired. pid: the server's process of the transaction, or of
 -- the session that a lease's handler works in; null for a prepared transaction, and for a handler that has not asked for its connection. A lease from
 -- before its channel became EXACTLY_ONCE shows by that session alone. Held rows are among the first in line: it reads the first 10,000 of the new, due
--- and leased rows. Each is read once, however many transactions hold rows: IS TRUE keeps PostgreSQL from a join, which would read them once for each. One plan for all subscriptions, as at_work asks for one after the other.
+-- and leased rows. Each is read once, however many transactions hold rows: IS TRUE keeps PostgreSQL from a join, which would read them once for each.
+-- One plan for all subscriptions, as at_work asks for one after the other.
 CREATE OR REPLACE FUNCTION pgonce.held(subscription integer)
 RETURNS TABLE (subscription_id integer, id bigint, attempt integer, order_key text, leased_until timestamptz, pid integer)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off

@@ -35,15 +35,14 @@ class DoctorTablesTest {
     assertThat(DoctorFindings.names(cli)).doesNotContain("ROW_SECURITY");
   }
 
-  private void watch(String trigger) throws Exception {
+  private void watch() throws Exception {
     database.execute(
         """
         create table author (id bigint) partition by range (id);
         create table young partition of author for values from (0) to (9);
         create function pgonce_triggers.capture_author() returns trigger language plpgsql as 'begin return null; end';
-        create trigger %s after insert on author for each row execute function pgonce_triggers.capture_author();
-        """
-            .formatted(trigger));
+        create trigger pgonce_author after insert on author for each row execute function pgonce_triggers.capture_author();
+        """);
   }
 
   private String disabled() {
@@ -52,7 +51,7 @@ class DoctorTablesTest {
 
   @Test
   void h09_aPartitionWhoseTriggerIsDisabledIsFound() throws Exception {
-    watch("pgonce_author");
+    watch();
     assertThat(DoctorFindings.names(cli)).doesNotContain("TRIGGER_DISABLED");
     database.execute("alter table young disable trigger all");
     assertThat(disabled()).isEqualTo("trigger \"pgonce_author\" of table public.young is disabled");
@@ -71,7 +70,7 @@ class DoctorTablesTest {
     var role = database.name() + "_writer";
     database.execute("create role \"%s\"".formatted(role));
     try {
-      watch("pgonce_author");
+      watch();
       assertThat(DoctorFindings.names(cli)).doesNotContain("REPLICA_ROLE");
       database.execute(
           "alter " + whose.formatted(database.name()) + " set session_replication_role = replica");

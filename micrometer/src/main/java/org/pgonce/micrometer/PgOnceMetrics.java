@@ -187,11 +187,10 @@ public final class PgOnceMetrics implements MeterBinder, AutoCloseable {
       return; // a look that close() did not wait for
     }
     var sample = latest;
-    var status = pgonce.status();
     for (var one : bound) {
       try {
-        one.register(sample, status);
-      } catch (RuntimeException e) {
+        one.register(sample, pgonce.status());
+      } catch (RuntimeException | Error e) {
         if (one.refused.compareAndSet(false, true)) {
           LOG.warn(
               "pgonce: the meter registry {} refuses gauges, which are missing or old there; it is asked again at every look",

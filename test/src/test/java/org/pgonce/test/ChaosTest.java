@@ -41,6 +41,14 @@ class ChaosTest {
   // As a user's handler that writes by tx.
   private static final Handler<Integer> GOOD = (one, tx) -> tx.update(INSERT, one.payload());
 
+  private static final Handler<Integer> BATCH =
+      Handler.batch(
+          (several, tx) -> {
+            for (var one : several) {
+              tx.update(INSERT, one.payload());
+            }
+          });
+
   @BeforeEach
   void install(PgOnceTester pgonce) {
     pgonce.execute("create table greeting (user_id bigint)");
@@ -132,15 +140,8 @@ class ChaosTest {
     for (var i = 1; i <= 5; i++) {
       pgonce.publish(ordered, i, PublishOptions.DEFAULT.withOrderKey("a").withDeliveryKey("k" + i));
     }
-    Handler<Integer> batch =
-        Handler.batch(
-            (several, tx) -> {
-              for (var one : several) {
-                tx.update(INSERT, one.payload());
-              }
-            });
     pgonce
-        .chaos(ordered, Handler.onlyIf((one, tx) -> one.payload() > 0, batch))
+        .chaos(ordered, Handler.onlyIf((one, tx) -> one.payload() > 0, BATCH))
         .assertEffectsOnce(COUNT);
     assertThat(pgonce).isEmpty();
   }
@@ -149,15 +150,8 @@ class ChaosTest {
   @Test
   void api_takesTheNotificationsOfABatchListenerOneByOne(PgOnceTester pgonce) {
     publish(pgonce, ONCE, 5);
-    Handler<Integer> batch =
-        Handler.batch(
-            (several, tx) -> {
-              for (var one : several) {
-                tx.update(INSERT, one.payload());
-              }
-            });
     pgonce
-        .listen(ONCE, "default", ListenOptions.DEFAULT.withBatch(3), batch)
+        .listen(ONCE, "default", ListenOptions.DEFAULT.withBatch(3), BATCH)
         .chaos(ONCE)
         .assertEffectsOnce(COUNT);
     assertThat(pgonce).isEmpty();

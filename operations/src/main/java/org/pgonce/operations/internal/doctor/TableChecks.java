@@ -31,9 +31,9 @@ final class TableChecks {
               SELECT format('session_replication_role is replica by default for %s', concat_ws(' in ',
                        CASE s.setrole WHEN 0 THEN 'each role' ELSE 'role ' || pg_get_userbyid(s.setrole) END,
                        CASE s.setdatabase WHEN 0 THEN 'each database' ELSE 'database ' || current_database() END)),
-                     format('ALTER %s RESET session_replication_role, unless it is meant so.',
-                       CASE WHEN s.setrole = 0 THEN format('DATABASE %I', current_database())
-                            ELSE format('ROLE %I', pg_get_userbyid(s.setrole)) || CASE WHEN s.setdatabase <> 0 THEN format(' IN DATABASE %I', current_database()) ELSE '' END END)
+                     format('ALTER ROLE %s%s RESET session_replication_role, unless it is meant so.',
+                       CASE s.setrole WHEN 0 THEN 'ALL' ELSE quote_ident(pg_get_userbyid(s.setrole)) END,
+                       CASE WHEN s.setdatabase <> 0 THEN format(' IN DATABASE %I', current_database()) END)
                 FROM pg_db_role_setting s JOIN pg_database d ON d.datname = current_database() AND s.setdatabase IN (0, d.oid)
                WHERE EXISTS (SELECT FROM unnest(s.setconfig) c WHERE lower(c) = 'session_replication_role=replica')
                  AND EXISTS (SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'pgonce_triggers')
